@@ -1,0 +1,48 @@
+# Everything a developer runs. `make demo` and `make test` work on a fresh clone with python3 and a C++ compiler.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
+
+.PHONY: demo test lint format sanitize clean build
+
+build: $(VENV)/.built
+
+$(VENV)/.ready: pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	touch $@
+
+# Not an isolated build, so that the build directory survives and a change recompiles only what it touches.
+$(VENV)/.built: $(VENV)/.ready $(NATIVE)
+	$(PIP) install --no-build-isolation -e ".[test,lint]"
+	touch $@
+
+demo: build
+	$(BIN)/python examples/demo.py
+
+test: build
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror native/*.cpp native/*.hpp
+
+format: build
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i native/*.cpp native/*.hpp
+
+# The sanitizers must be loaded before Python itself, hence LD_PRELOAD; leaks of the interpreter are not ours.
+sanitize:
+	test -d build/sanitize/venv || $(PYTHON) -m venv build/sanitize/venv
+	build/sanitize/venv/bin/python -m pip -q install ".[test]" -C cmake.define.OMTREE_SANITIZE=ON \
+	  -C build-dir=build/sanitize/cmake
+	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 build/sanitize/venv/bin/python -m pytest -q -p no:xdist tests/kernel
+
+clean:
+	rm -rf build dist $(VENV) .pytest_cache .mypy_cache .ruff_cache

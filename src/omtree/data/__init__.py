@@ -1,0 +1,1 @@
+"""Frames and arrays in, coded and merged table out."""

@@ -1,0 +1,35 @@
+"""One deadline for a whole fit, handed down into kernel, LP and MIP."""
+
+from __future__ import annotations
+
+import math
+import time
+
+
+class Deadline:
+    """The moment by which a fit must have answered.
+
+    Parameters
+    ----------
+    seconds : float or None
+        Time from now; None means there is no limit.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._start = time.monotonic()
+        self._seconds = math.inf if seconds is None else float(seconds)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left, never negative; ``inf`` without a limit."""
+        return max(0.0, self._seconds - self.elapsed)
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time is up."""
+        return self.remaining <= 0.0

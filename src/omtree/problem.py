@@ -1,0 +1,101 @@
+"""What an engine is asked, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.certificate import Status
+from omtree.data.table import FloatArray, Table
+from omtree.graph import Condition, FeatureGraph
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalRow:
+    """A linear constraint over the whole model: ``sum of coefficient[row, prediction of row] >= at_least``.
+
+    Attributes
+    ----------
+    name : str
+    coefficient : array of float, shape (n_rows, n_classes)
+        What a merged row adds when its rule predicts the class.
+    at_least : float
+    """
+
+    name: str
+    coefficient: FloatArray
+    at_least: float
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table, its graph, and what is optimised over it.
+
+    Attributes
+    ----------
+    table : Table
+    graph : FeatureGraph
+    costs : array of float, shape (n_classes, n_classes)
+        ``costs[true, predicted]`` per unit of sample weight; zero on the diagonal.
+    max_depth : int
+        Most conditions in one rule.
+    max_leaves : int
+        Most rules in the model.
+    min_support : float
+        Least sample weight in one rule.
+    rows : tuple of GlobalRow
+        Constraints over the whole model.
+    """
+
+    table: Table
+    graph: FeatureGraph
+    costs: FloatArray
+    max_depth: int
+    max_leaves: int
+    min_support: float
+    rows: tuple[GlobalRow, ...] = ()
+
+    def row_costs(self) -> FloatArray:
+        """Loss of every merged row under every prediction, shape (n_rows, n_classes)."""
+        return np.asarray(self.table.counts @ self.costs)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A rule as an engine knows it: conditions on different features, and the index of the predicted class."""
+
+    conditions: tuple[Condition, ...]
+    label: int
+
+    def covers(self, codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+        """Which columns of `codes` (features x rows) satisfy every condition."""
+        inside = np.ones(codes.shape[1], dtype=bool)
+        for condition in self.conditions:
+            allowed = np.zeros(256, dtype=bool)
+            allowed[list(condition.codes)] = True
+            inside &= allowed[codes[condition.feature]]
+        return inside
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What an engine returns: the rules of its best model and what it knows about how good they are.
+
+    `value` and `bound` are in the units of the problem's costs. `paths` is empty exactly when the problem is
+    infeasible; `reason` then says why.
+    """
+
+    paths: tuple[Path, ...]
+    status: Status
+    value: float
+    bound: float
+    lp_value: float | None = None
+    exact_pricing: bool | None = None
+    columns: int = 0
+    rows: int = 0
+    iterations: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
