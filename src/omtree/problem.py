@@ -99,3 +99,15 @@ class Solution:
     iterations: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a tree as an engine knows it.
+
+    A leaf has no branches. An inner node splits one feature: the conditions of its branches are pairwise disjoint and
+    cover every code the node's rows have. `label` is the class the node would predict as a leaf.
+    """
+
+    label: int
+    branches: tuple[tuple[Condition, Node], ...] = ()
