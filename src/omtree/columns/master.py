@@ -1,0 +1,105 @@
+"""The restricted master: an LP over the rules generated so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from omtree.columns.interior import BoxedLP, solve_interior
+from omtree.columns.pool import ColumnPool, Duals
+from omtree.data.table import FloatArray
+from omtree.problem import Problem
+
+#: Coverage rows the master starts with, and most rows added in one round.
+FIRST_ROWS = 150
+MORE_ROWS = 60
+#: A row whose coverage is off by more than this is violated.
+VIOLATION = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class MasterPoint:
+    """A solution of the restricted master.
+
+    `slack` is what the artificial columns pay: while it is positive, the box around the duals is active.
+    """
+
+    duals: Duals
+    weights: FloatArray
+    value: float
+    slack: float
+
+
+class Master:
+    """Coverage rows (all, or those generated so far), the leaf limit and the constraints over the whole model.
+
+    Every coverage row has artificial columns on both sides; their price is a box around the row's dual, which is
+    widened as long as an artificial column is in use. While coverage rows are missing, one row demands that the covered
+    weight adds up to the total: it is implied by the missing ones, so what is solved is a relaxation and bounds hold.
+    """
+
+    def __init__(self, problem: Problem, pool: ColumnPool, row_generation: bool, seed: int) -> None:
+        self._problem = problem
+        self._pool = pool
+        self._weight = problem.table.weight
+        self._total = float(self._weight.sum())
+        n_rows = problem.table.n_rows
+        if row_generation and n_rows > 2 * FIRST_ROWS:
+            chosen = np.random.default_rng(seed).choice(
+                n_rows, FIRST_ROWS, replace=False, p=self._weight / self._total
+            )
+            self.rows = np.sort(chosen)
+        else:
+            self.rows = np.arange(n_rows)
+        worst = problem.row_costs().max(axis=1)
+        self._price = np.maximum(worst, 1e-3 * max(1e-12, float(worst.mean())))
+        self._box = 2.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every merged row has its coverage row."""
+        return len(self.rows) == self._problem.table.n_rows
+
+    def solve(self, tolerance: float) -> MasterPoint:
+        """Solves the LP over the pool's columns to a relative gap."""
+        problem, pool, rows = self._problem, self._pool, self.rows
+        n_global = len(problem.rows)
+        n_cover = len(rows)
+        cover = pool.cover[:, rows].toarray().T
+        share = (pool.cover @ self._weight)[None, :] / self._total
+        matrix = np.concatenate([cover, share, np.ones((1, len(pool))), pool.extra.T])
+        limits = np.array([row.at_least for row in problem.rows])
+        everything = self._box * float(self._price.sum())
+        dear = np.full(n_global, everything / max(1.0, float(np.abs(pool.extra).max(initial=0.0))))
+        rhs = np.concatenate([np.ones(n_cover), [1.0, problem.max_leaves], limits])
+        free = 1e-9 * everything  # a box of width zero has no interior
+        total_price = free if self.complete else everything
+        over = np.concatenate([self._box * self._price[rows], [total_price, free], dear])
+        under = np.concatenate([self._box * self._price[rows], [total_price, everything], np.full(n_global, free)])
+        point = solve_interior(BoxedLP(pool.loss, matrix, rhs, over, under), tolerance)
+        duals = self._duals(point.dual)
+        slack = float(self._price[rows] @ (point.up[:n_cover] + point.down[:n_cover]))
+        return MasterPoint(duals, point.x, point.value, slack)
+
+    def _duals(self, dual: FloatArray) -> Duals:
+        n_cover = len(self.rows)
+        cover = dual[n_cover] * self._weight / self._total
+        cover[self.rows] += dual[:n_cover]
+        # Interior values may stand outside by a hair on the side where the row is an inequality.
+        return Duals(cover, min(0.0, float(dual[n_cover + 1])), np.maximum(0.0, dual[n_cover + 2 :]))
+
+    def widen_box(self) -> None:
+        """Makes the artificial columns dearer."""
+        self._box *= 4.0
+
+    def add_violated_rows(self, point: MasterPoint) -> int:
+        """Adds the rows that the solution covers least or most; says how many."""
+        if self.complete:
+            return 0
+        error = np.abs(self._pool.cover.T @ point.weights - 1.0)
+        error[self.rows] = 0.0
+        worst = np.argsort(-error, kind="stable")[:MORE_ROWS]
+        worst = worst[error[worst] > VIOLATION]
+        self.rows = np.sort(np.concatenate([self.rows, worst]))
+        return len(worst)

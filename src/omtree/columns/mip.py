@@ -1,0 +1,145 @@
+"""The master MIP: the best model over a given set of rules."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from omtree.columns.pool import ColumnPool, IntArray
+from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
+
+#: HiGHS does not look at its clock everywhere; it gets this long to come back before it is left behind.
+GRACE_SECONDS = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class MipAnswer:
+    """Best columns found (numbers in the pool; empty when none were), their loss, and a bound over these rules."""
+
+    columns: IntArray
+    value: float
+    bound: float
+    complete: bool
+
+
+def solve_mip(
+    pool: ColumnPool,
+    candidates: npt.NDArray[np.int64],
+    start: IntArray,
+    *,
+    integral: bool,
+    gap: float,
+    deadline: Deadline,
+    n_jobs: int,
+    seed: int,
+) -> MipAnswer:
+    """The best model that uses the candidate columns only.
+
+    Parameters
+    ----------
+    candidates : array of int
+        Columns of the pool.
+    start : array of int
+        Columns of a known model, among the candidates; empty when there is none.
+    integral : bool
+        Whether every loss is a whole number, so that an improvement is at least 1.
+    """
+    problem = pool.problem
+    cover = _distinct_rows(pool.cover[candidates].T.tocsr())
+    loss = pool.loss[candidates]
+    n_rows, n_columns = cover.shape
+    matrix = sparse.vstack(
+        [cover, sparse.csr_matrix(np.ones((1, n_columns))), sparse.csr_matrix(pool.extra[candidates].T)], format="csc"
+    )
+    at_least = [row.at_least for row in problem.rows]
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = n_columns, matrix.shape[0]
+    model.col_cost_ = loss
+    model.col_lower_, model.col_upper_ = np.zeros(n_columns), np.ones(n_columns)
+    model.row_lower_ = np.concatenate([np.ones(n_rows), [0.0], at_least])
+    model.row_upper_ = np.concatenate([np.ones(n_rows), [problem.max_leaves], np.full(len(at_least), np.inf)])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    model.integrality_ = [highspy.HighsVarType.kInteger] * n_columns
+
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", n_jobs)
+    solver.setOptionValue("random_seed", seed)
+    solver.setOptionValue("presolve", "off")
+    solver.setOptionValue("mip_rel_gap", gap)
+    solver.setOptionValue("mip_abs_gap", 0.999 if integral else 1e-9)
+    if deadline.remaining < 1e6:
+        solver.setOptionValue("time_limit", deadline.remaining)
+    solver.passModel(model)
+    if len(start):
+        known = highspy.HighsSolution()
+        known.col_value = np.isin(candidates, start).astype(float)
+        solver.setSolution(known)
+    run = _Run(solver, deadline)
+    chosen = run.wait()
+    if chosen is None:
+        return MipAnswer(np.empty(0, dtype=np.int32), np.inf, run.bound, run.finished)
+    columns = candidates[chosen > 0.5].astype(np.int32)
+    return MipAnswer(columns, float(pool.loss[columns].sum()), run.bound, run.finished)
+
+
+class _Run:
+    """A solver on a thread of its own, so that neither its blind spots nor Ctrl-C can hold us up."""
+
+    def __init__(self, solver: highspy.Highs, deadline: Deadline) -> None:
+        self._solver = solver
+        self._deadline = deadline
+        self._best: FloatArray | None = None
+        self._stop = False
+        self.bound = -np.inf
+        self.finished = False
+        solver.cbMipImprovingSolution.subscribe(self._improved)
+        solver.cbMipInterrupt.subscribe(self._tick)
+
+    def _improved(self, event: highspy.highs.HighsCallbackEvent) -> None:
+        self._best = np.array(event.data_out.mip_solution)
+        self.bound = max(self.bound, event.data_out.mip_dual_bound)
+
+    def _tick(self, event: highspy.highs.HighsCallbackEvent) -> None:
+        self.bound = max(self.bound, event.data_out.mip_dual_bound)
+        if self._stop or self._deadline.expired:
+            event.interrupt()
+
+    def wait(self) -> FloatArray | None:
+        """Runs to the end or to the deadline; the best solution found, if any."""
+        thread = threading.Thread(target=self._solver.run, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive() and self._deadline.remaining > 0:
+                thread.join(min(self._deadline.remaining, 0.5))
+            thread.join(GRACE_SECONDS)
+        finally:
+            self._stop = True
+        if thread.is_alive():
+            return self._best
+        status = self._solver.getModelStatus()
+        info = self._solver.getInfo()
+        self.finished = status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible)
+        if status == highspy.HighsModelStatus.kInfeasible:
+            self.bound = np.inf
+            return None
+        self.bound = max(self.bound, info.mip_dual_bound)
+        if np.isfinite(info.objective_function_value) and info.primal_solution_status == 2:
+            return np.array(self._solver.getSolution().col_value)
+        return self._best
+
+
+def _distinct_rows(cover: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Rows with the same columns demand the same thing: one of each stays."""
+    cover.sort_indices()
+    seen: dict[bytes, int] = {}
+    for i in range(cover.shape[0]):
+        seen.setdefault(cover.indices[cover.indptr[i] : cover.indptr[i + 1]].tobytes(), i)
+    return cover[sorted(seen.values())]

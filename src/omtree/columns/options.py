@@ -1,0 +1,68 @@
+"""How the column generation engine works; none of it changes what an optimum is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Pricing = Literal["auto", "ksp", "exact"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Switches and limits of the engine.
+
+    Attributes
+    ----------
+    pricing : {"auto", "ksp", "exact"}
+        Which pricer looks for rules: the K-shortest-path heuristic, the exact one, or the heuristic while it finds
+        rules on large graphs and the exact one to finish. With ``"ksp"`` alone nothing is proven.
+    k_best : int
+        The heuristic's K: partial paths kept at each node, and most rules taken from one round.
+    batch : int
+        Most rules taken from one exact round.
+    max_iterations, max_columns : int or None
+        Ends of the generation phase; None means no limit.
+    row_generation, stabilise, warm_start, drop_columns : bool
+        Accelerations that can be switched off one by one.
+    proof : bool
+        Whether to close the gap after the generation phase by enumeration and branching.
+    gap : float
+        Relative gap at which to stop.
+    n_jobs : int
+        Threads of the pricers.
+    seed : int
+        Seed of every random choice.
+    """
+
+    pricing: Pricing = "auto"
+    k_best: int = 200
+    batch: int = 300
+    max_iterations: int | None = None
+    max_columns: int | None = None
+    row_generation: bool = True
+    stabilise: bool = True
+    warm_start: bool = True
+    drop_columns: bool = True
+    proof: bool = True
+    gap: float = 0.0
+    n_jobs: int = 1
+    seed: int = 0
+
+    @classmethod
+    def paper(cls, *, gap: float = 0.0, n_jobs: int = 1, seed: int = 0) -> Options:
+        """The settings of the AAAI-23 paper: K = 1000, 40 iterations, 10,000 columns, no extras, no proof."""
+        return cls(
+            pricing="ksp",
+            k_best=1000,
+            max_iterations=40,
+            max_columns=10_000,
+            row_generation=False,
+            stabilise=False,
+            warm_start=False,
+            drop_columns=False,
+            proof=False,
+            gap=gap,
+            n_jobs=n_jobs,
+            seed=seed,
+        )

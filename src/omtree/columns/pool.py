@@ -1,0 +1,171 @@
+"""The rules generated so far, with the rows they cover and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from omtree import _native
+from omtree.data.table import FloatArray
+from omtree.graph import Condition
+from omtree.problem import Path, Problem
+
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Duals:
+    """Prices of the master's rows.
+
+    Attributes
+    ----------
+    cover : array, shape (n_rows,)
+        Of covering each merged row once.
+    leaf : float
+        Of using one rule; never positive.
+    rows : array, shape (n_global_rows,)
+        Of the constraints over the whole model; never negative.
+    """
+
+    cover: FloatArray
+    leaf: float
+    rows: FloatArray
+
+    def value(self, problem: Problem) -> float:
+        """The dual objective."""
+        limits = np.array([row.at_least for row in problem.rows])
+        return float(self.cover.sum() + problem.max_leaves * self.leaf + self.rows @ limits)
+
+    def mix(self, other: Duals, share: float) -> Duals:
+        """This point moved towards `other` by `share`."""
+        return Duals(
+            (1 - share) * self.cover + share * other.cover,
+            (1 - share) * self.leaf + share * other.leaf,
+            (1 - share) * self.rows + share * other.rows,
+        )
+
+
+class ColumnPool:
+    """Rules as columns of the master.
+
+    Attributes
+    ----------
+    conditions : array of int, shape (n_columns, max_depth)
+        Numbers of the graph's conditions, padded with -1.
+    label, loss : arrays, shape (n_columns,)
+    cover : sparse matrix, shape (n_columns, n_rows)
+    extra : array, shape (n_columns, n_global_rows)
+        What each rule adds to the constraints over the whole model.
+    """
+
+    def __init__(self, problem: Problem, pricer: _native.Pricer) -> None:
+        self.problem = problem
+        self._pricer = pricer
+        self._row_costs = problem.row_costs()
+        self._nodes: tuple[Condition, ...] = tuple(node for level in problem.graph for node in level.nodes)
+        self._number = {node: i for i, node in enumerate(self._nodes)}
+        self._width = max(1, problem.max_depth)
+        self._known: set[tuple[bytes, int]] = set()
+        n_rows = problem.table.n_rows
+        self._weight = problem.table.weight
+        self.conditions: IntArray = np.empty((0, self._width), dtype=np.int32)
+        self.label: IntArray = np.empty(0, dtype=np.int32)
+        self.loss: FloatArray = np.empty(0)
+        self.cover = sparse.csr_matrix((0, n_rows))
+        self.extra: FloatArray = np.empty((0, len(problem.rows)))
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+    def add(self, conditions: IntArray, label: IntArray) -> int:
+        """Adds rules that are not in the pool yet; two rules are the same when rows and label are. Says how many."""
+        if len(conditions) == 0:
+            return 0
+        start, rows = self._pricer.cover(np.ascontiguousarray(conditions))
+        fresh = []
+        for j in range(len(conditions)):
+            key = (rows[start[j] : start[j + 1]].tobytes(), int(label[j]))
+            if key not in self._known:
+                self._known.add(key)
+                fresh.append(j)
+        if not fresh:
+            return 0
+        shape = (len(conditions), self.problem.table.n_rows)
+        cover = sparse.csr_matrix((np.ones(len(rows)), rows, start), shape=shape)[fresh]
+        label = np.asarray(label[fresh], dtype=np.int32)
+        self.conditions = np.concatenate([self.conditions, conditions[fresh]])
+        self.label = np.concatenate([self.label, label])
+        self.loss = np.concatenate([self.loss, self._by_label(cover, self._row_costs, label)])
+        self.cover = sparse.vstack([self.cover, cover], format="csr")
+        extra = [self._by_label(cover, row.coefficient, label) for row in self.problem.rows]
+        self.extra = np.concatenate([self.extra, np.array(extra).reshape(len(extra), len(label)).T])
+        return len(fresh)
+
+    def add_paths(self, paths: Iterable[Path]) -> IntArray:
+        """Adds given rules, and returns the column of each; one with conditions that are no nodes is refused."""
+        paths = list(paths)
+        conditions = np.full((len(paths), self._width), -1, dtype=np.int32)
+        for row, path in zip(conditions, paths, strict=True):
+            numbers = sorted(self._number[condition] for condition in path.conditions)
+            row[: len(numbers)] = numbers
+        label = np.array([path.label for path in paths], dtype=np.int32)
+        self.add(conditions, label)
+        return self.find(conditions, label)
+
+    def find(self, conditions: IntArray, label: IntArray) -> IntArray:
+        """Columns with the rows and labels of these rules, which must be in the pool."""
+        start, rows = self._pricer.cover(np.ascontiguousarray(conditions))
+        column = {
+            (self.cover.indices[self.cover.indptr[j] : self.cover.indptr[j + 1]].tobytes(), int(self.label[j])): j
+            for j in range(len(self))
+        }
+        found = [
+            column[(rows[start[j] : start[j + 1]].astype(self.cover.indices.dtype).tobytes(), int(label[j]))]
+            for j in range(len(conditions))
+        ]
+        return np.array(found, dtype=np.int32)
+
+    def fits(self, path: Path) -> bool:
+        """Whether every condition of the path is a node of the graph."""
+        return all(condition in self._number for condition in path.conditions)
+
+    def path(self, column: int) -> Path:
+        """The rule behind a column."""
+        numbers = [number for number in self.conditions[column] if number >= 0]
+        return Path(tuple(self._nodes[number] for number in numbers), int(self.label[column]))
+
+    def reduced_costs(self, duals: Duals) -> FloatArray:
+        """Of every column."""
+        return np.asarray(self.loss - self.cover @ duals.cover - duals.leaf - self.extra @ duals.rows)
+
+    def keep(self, columns: npt.NDArray[np.bool_]) -> None:
+        """Drops every other column."""
+        for j in np.flatnonzero(~columns):
+            rows = self.cover.indices[self.cover.indptr[j] : self.cover.indptr[j + 1]]
+            self._known.discard((rows.astype(np.int32).tobytes(), int(self.label[j])))
+        self.conditions, self.label, self.loss = self.conditions[columns], self.label[columns], self.loss[columns]
+        self.cover, self.extra = self.cover[columns], self.extra[columns]
+
+    def values_for(self, duals: Duals) -> FloatArray:
+        """What each merged row adds to a rule's reduced cost under each label, for the pricers."""
+        value = self._row_costs - duals.cover[:, None]
+        for row, price in zip(self.problem.rows, duals.rows, strict=True):
+            value = value - price * row.coefficient
+        return np.ascontiguousarray(value)
+
+    def is_model(self, columns: Sequence[int] | IntArray) -> bool:
+        """Whether these columns cover every merged row exactly once and meet leaf limit and constraints."""
+        if len(columns) == 0 or len(columns) > self.problem.max_leaves:
+            return False
+        covered = np.asarray(self.cover[columns].sum(axis=0)).ravel()
+        slack = self.extra[columns].sum(axis=0) - [row.at_least for row in self.problem.rows]
+        return bool((covered == 1).all() and (slack >= -1e-9 * (1 + np.abs(slack))).all())
+
+    @staticmethod
+    def _by_label(cover: sparse.csr_matrix, values: FloatArray, label: IntArray) -> FloatArray:
+        """Sum of values[row, label] over the rows of each rule."""
+        return np.asarray((cover @ values)[np.arange(len(label)), label])
