@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "coding.hpp"
+#include "normal.hpp"
 #include "pricing.hpp"
 
 namespace nb = nanobind;
@@ -154,9 +155,22 @@ void bind_pricing(nb::module_ &m) {
         });
 }
 
+void bind_normal(nb::module_ &m) {
+    using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    m.def("add_normal_matrix", [](Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> weight,
+                                  MutableMatrix out) {
+        const auto s = view(start);
+        const auto i = view(index);
+        const auto w = view(weight);
+        nb::gil_scoped_release release;
+        omtree::add_normal_matrix(s, i, w, {out.data(), out.size()}, out.shape(1));
+    });
+}
+
 } // namespace
 
 NB_MODULE(_native, m) {
     bind_coding(m);
     bind_pricing(m);
+    bind_normal(m);
 }

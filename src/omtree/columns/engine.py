@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 #: Relative accuracy of the last LP, and the reduced cost (relative to the total loss) that counts as zero.
 LAST_TOLERANCE = 1e-6
 ZERO = 1e-9
+#: Most of the way from the LP's duals to the best ones known.
+MOST_SMOOTHING = 0.8
 #: Largest set of rules handed to the MIP for a proof.
 PROOF_LIMIT = 60_000
 
@@ -87,7 +89,7 @@ class _Run:
         self.integral = bool((costs == np.round(costs)).all())
         self.zero = ZERO * max(1.0, float(costs.max(axis=1).sum()))
         # Whatever the rules, a merged row pays for its cheapest label.
-        self.bound = float(costs.min(axis=1).sum())
+        self.bound = self.raw_bound = float(costs.min(axis=1).sum())
         self.value = math.inf
         self.best: IntArray = np.empty(0, dtype=np.int32)
         self.best_paths: tuple[Path, ...] = ()
@@ -145,24 +147,23 @@ class _Run:
             self._report("generate")
             if self._done():
                 break
-            gap = (point.value - self.bound) / max(1.0, abs(point.value))
             if options.drop_columns and new_columns:
                 self._drop_columns(duals)
-            if options.stabilise:
-                share = min(0.8, share + 0.1) if improved else max(0.0, share - 0.3)
-            if new_rows == 0 and (new_columns == 0 or (priced.proven and gap < LAST_TOLERANCE)):
-                if share > 0.0:
-                    share = 0.0
-                elif tolerance > LAST_TOLERANCE:
-                    tolerance = max(LAST_TOLERANCE, tolerance * 0.1)
-                elif point.slack > 1e-5 * max(1.0, abs(point.value)):
-                    self.master.widen_box()
-                else:
-                    self.exact_pricing = priced.proven
-                    self.lp_value = self.bound if priced.proven else point.value
-                    return "optimal"
-            else:
+            gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
+            settled = new_columns == 0 or (priced.proven and gap < LAST_TOLERANCE)
+            if new_rows or not settled:
                 tolerance = min(tolerance, max(LAST_TOLERANCE, 0.1 * gap))
+                if options.stabilise:
+                    share = min(MOST_SMOOTHING, share + 0.1) if improved else max(0.0, share - 0.3)
+            elif share > 0.0 or (tolerance > LAST_TOLERANCE and gap >= LAST_TOLERANCE):
+                share = 0.0  # nothing is left to find at these duals: look again at sharper ones
+                tolerance = max(LAST_TOLERANCE, tolerance * 0.01)
+            elif point.slack > 1e-5 * max(1.0, abs(point.value)):
+                self.master.widen_box()
+            else:
+                self.exact_pricing = priced.proven
+                self.lp_value = self.raw_bound if priced.proven else point.value
+                return "optimal"
         return "optimal" if self._done() else "time_limit"
 
     def _solve_master_mip(self) -> None:
@@ -180,7 +181,7 @@ class _Run:
             if self.best_duals is None:
                 return
             duals = self.best_duals
-            below = self.value - self.best_bound_of(duals) - (1.0 - 1e-6 if self.integral else 0.0)
+            below = self.value - self.raw_bound - (1.0 - 1e-6 if self.integral else 0.0)
             found = self.pricer.enumerate(duals, below + self.zero, PROOF_LIMIT, self.deadline)
             logger.info("proof: %d rules within %.3f of the bound%s", len(found.cost), below, "+" * found.overflow)
             if found.overflow or not found.proven:
@@ -198,14 +199,10 @@ class _Run:
         if self.best_duals is None:
             return np.arange(len(self.pool))
         cost = self.pool.reduced_costs(self.best_duals)
-        cutoff = self.value - self.best_bound_of(self.best_duals) + self.zero
+        cutoff = self.value - self.raw_bound + self.zero
         keep = cost <= cutoff
         keep[self.best] = True
         return np.flatnonzero(keep)
-
-    def best_bound_of(self, duals: Duals) -> float:
-        """The Lagrangian bound of the best duals, unrounded."""
-        return self.raw_bound
 
     def _mip(self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], deadline: Deadline) -> float | None:
         answer = solve_mip(

@@ -1,8 +1,8 @@
-"""A small dense interior-point solver for the restricted master.
+"""A small interior-point solver for the restricted master.
 
 Column generation wants *central* duals, often and roughly: an interior method stopped early gives exactly these, and
 far fewer rounds are needed than with the extreme duals of the simplex method. The master has few rows (they are
-generated) and its normal matrix is dense, so one matrix product and one Cholesky factor a step is all there is to it.
+generated), so a step is one dense Cholesky factor and little else.
 """
 
 from __future__ import annotations
@@ -10,27 +10,44 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
 
+from omtree import _native
 from omtree.data.table import FloatArray
 
 #: A step goes this share of the way to the boundary.
 STEP = 0.995
 MAX_STEPS = 80
+#: Columns with more than this share of the rows are multiplied densely.
+DENSE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class BoxedLP:
-    """``min cost @ x + over @ up + under @ down`` subject to ``matrix @ x + up - down = rhs``, everything >= 0.
+    """``min cost @ x + over @ up + under @ down`` subject to ``A @ x + up - down = rhs``, everything >= 0.
 
-    The prices of the two slacks of a row are a box around its dual: ``-under <= dual <= over``.
+    ``A`` has the transpose of `cover` (0/1, columns x rows) on top and `dense` below. The prices of the two slacks of a
+    row are a box around its dual: ``-under <= dual <= over``.
     """
 
     cost: FloatArray
-    matrix: FloatArray
+    cover: sparse.csr_matrix
+    dense: FloatArray
     rhs: FloatArray
     over: FloatArray
     under: FloatArray
+
+    def times(self, x: FloatArray) -> FloatArray:
+        """``A @ x``."""
+        return np.concatenate([self.cover.T @ x, self.dense @ x])
+
+    def transposed(self, y: FloatArray) -> FloatArray:
+        """``A.T @ y``."""
+        n = self.cover.shape[1]
+        return np.asarray(self.cover @ y[:n] + y[n:] @ self.dense)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +60,7 @@ class InteriorPoint:
     dual: FloatArray
     value: float
     gap: float
+    steps: int
 
 
 def solve_interior(lp: BoxedLP, tolerance: float) -> InteriorPoint:
@@ -54,81 +72,124 @@ def solve_interior(lp: BoxedLP, tolerance: float) -> InteriorPoint:
     tolerance : float
         Relative duality gap at which to stop.
     """
-    matrix, rhs, cost = lp.matrix, lp.rhs, lp.cost
-    n_rows, n_columns = matrix.shape
-    scale = 1.0 + float(np.abs(cost).max(initial=0.0))
-    y = (lp.over - lp.under) / 2 * 1e-3 + np.clip(0.0, -0.5 * lp.under, 0.5 * lp.over)
-    y = np.clip(y, -0.99 * lp.under + 0.01 * lp.over, 0.99 * lp.over - 0.01 * lp.under)
-    x = np.full(n_columns, 1.0 / max(1, n_columns))
-    up = np.full(n_rows, 0.5)
-    down = np.full(n_rows, 0.5)
-    z = np.maximum(cost - matrix.T @ y, 0.1 * scale)
-    z_up, z_down = lp.over - y, lp.under + y
-    n_pairs = n_columns + 2 * n_rows
-    best: InteriorPoint | None = None
+    # One thread: the matrices are small, and the answer must not depend on how many there are.
+    with threadpool_limits(1, user_api="blas"):
+        return _Solver(lp).solve(tolerance)
 
-    for _ in range(MAX_STEPS):
-        primal_residual = rhs - matrix @ x - up + down
-        dual_residual = cost - matrix.T @ y - z
-        complementarity = float(x @ z + up @ z_up + down @ z_down)
-        value = float(cost @ x + lp.over @ up + lp.under @ down)
-        gap = complementarity / (1.0 + abs(value))
-        infeasible = max(float(np.abs(primal_residual).max(initial=0.0)), float(np.abs(dual_residual).max(initial=0.0)) / scale)
-        best = InteriorPoint(x, up, down, y, value, gap)
-        if gap < tolerance and infeasible < max(1e-7, min(1e-3, tolerance)):
-            break
-        theta = x / z
-        theta_up, theta_down = up / z_up, down / z_down
-        scaled = matrix * np.sqrt(theta)
-        normal = scaled @ scaled.T
-        normal[np.diag_indices(n_rows)] += theta_up + theta_down + 1e-12 * (1.0 + np.trace(normal) / n_rows)
-        try:
-            factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            break  # as accurate as the arithmetic allows; the caller's bound does not rest on it
 
-        def direction(
-            r_x: FloatArray, r_up: FloatArray, r_down: FloatArray
-        ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-            """Newton step for complementarity targets x*z -> x*z + r."""
-            right = (
-                primal_residual
-                - matrix @ ((r_x - x * dual_residual) / z)  # noqa: B023
-                - r_up / z_up  # noqa: B023
-                + r_down / z_down  # noqa: B023
+class _Solver:
+    def __init__(self, lp: BoxedLP) -> None:
+        self.lp = lp
+        n_cover = lp.cover.shape[1]
+        heavy = np.diff(lp.cover.indptr) > DENSE * n_cover
+        self.light = lp.cover[~heavy]
+        self.light.sort_indices()
+        self.heavy = lp.cover[heavy].toarray()
+        self.is_heavy = heavy
+
+    def solve(self, tolerance: float) -> InteriorPoint:
+        lp = self.lp
+        cost, rhs, over, under = lp.cost, lp.rhs, lp.over, lp.under
+        n_pairs = len(cost) + 2 * len(rhs)
+        scale = 1.0 + float(np.abs(cost).max(initial=0.0))
+        x, up, down, y, z = self._first_point(scale)
+        z_up, z_down = over - y, under + y
+        best: InteriorPoint | None = None
+        for step in range(MAX_STEPS):
+            primal_residual = rhs - lp.times(x) - up + down
+            dual_residual = cost - lp.transposed(y) - z
+            complementarity = float(x @ z + up @ z_up + down @ z_down)
+            value = float(cost @ x + over @ up + under @ down)
+            gap = complementarity / (1.0 + abs(value))
+            best = InteriorPoint(x, up, down, y, value, gap, step)
+            infeasible = max(_size(primal_residual), _size(dual_residual) / scale)
+            if gap < tolerance and infeasible < max(1e-7, min(1e-3, tolerance)):
+                break
+            try:
+                newton = _Newton(self, (x, up, down, z, z_up, z_down), primal_residual, dual_residual)
+            except LinAlgError:
+                break  # as accurate as the arithmetic allows; the caller's bound does not rest on it
+            dx, d_up, d_down, dy, dz = newton.direction(-x * z, -up * z_up, -down * z_down)
+            primal_step = min(_longest(x, dx), _longest(up, d_up), _longest(down, d_down))
+            dual_step = min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy))
+            primal_step, dual_step = min(1.0, primal_step), min(1.0, dual_step)
+            aimed = float(
+                (x + primal_step * dx) @ (z + dual_step * dz)
+                + (up + primal_step * d_up) @ (z_up - dual_step * dy)
+                + (down + primal_step * d_down) @ (z_down + dual_step * dy)
             )
-            dy = cho_solve(factor, right, check_finite=False)  # noqa: B023
-            dz = dual_residual - matrix.T @ dy  # noqa: B023
-            dx = (r_x - x * dz) / z  # noqa: B023
-            d_up = (r_up + up * dy) / z_up  # noqa: B023
-            d_down = (r_down - down * dy) / z_down  # noqa: B023
-            return dx, d_up, d_down, dy, dz
+            target = complementarity / n_pairs * min(1.0, aimed / complementarity) ** 3
+            dx, d_up, d_down, dy, dz = newton.direction(
+                target - x * z - dx * dz, target - up * z_up + d_up * dy, target - down * z_down - d_down * dy
+            )
+            primal_step = min(1.0, STEP * min(_longest(x, dx), _longest(up, d_up), _longest(down, d_down)))
+            dual_step = min(1.0, STEP * min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy)))
+            x, up, down = x + primal_step * dx, up + primal_step * d_up, down + primal_step * d_down
+            y, z = y + dual_step * dy, z + dual_step * dz
+            z_up, z_down = over - y, under + y
+        assert best is not None
+        return best
 
-        dx, d_up, d_down, dy, dz = direction(-x * z, -up * z_up, -down * z_down)
-        primal_step = min(_longest(x, dx), _longest(up, d_up), _longest(down, d_down))
-        dual_step = min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy))
-        aimed = float(
-            (x + primal_step * dx) @ (z + dual_step * dz)
-            + (up + primal_step * d_up) @ (z_up - dual_step * dy)
-            + (down + primal_step * d_down) @ (z_down + dual_step * dy)
+    def _first_point(self, scale: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        lp = self.lp
+        n_columns, n_rows = len(lp.cost), len(lp.rhs)
+        y = np.clip(np.zeros(n_rows), 0.01 * lp.over - 0.99 * lp.under, 0.99 * lp.over - 0.01 * lp.under)
+        z = np.maximum(lp.cost - lp.transposed(y), 0.1 * scale)
+        return np.full(n_columns, 1.0 / max(1, n_columns)), np.full(n_rows, 0.5), np.full(n_rows, 0.5), y, z
+
+
+class _Newton:
+    """The factored normal matrix at one point; gives directions for several targets."""
+
+    def __init__(
+        self,
+        solver: _Solver,
+        point: tuple[FloatArray, ...],
+        primal_residual: FloatArray,
+        dual_residual: FloatArray,
+    ) -> None:
+        self.lp = lp = solver.lp
+        self.point = point
+        self.primal_residual, self.dual_residual = primal_residual, dual_residual
+        x, up, down, z, z_up, z_down = point
+        theta = x / z
+        n_cover, n_rows = lp.cover.shape[1], len(lp.rhs)
+        normal = np.zeros((n_rows, n_rows))
+        cover_part = np.zeros((n_cover, n_cover))
+        _native.add_normal_matrix(solver.light.indptr, solver.light.indices, theta[~solver.is_heavy], cover_part)
+        if len(solver.heavy):
+            scaled = solver.heavy.T * np.sqrt(theta[solver.is_heavy])
+            cover_part += scaled @ scaled.T
+        normal[:n_cover, :n_cover] = cover_part
+        weighted = lp.dense * theta
+        normal[n_cover:, :n_cover] = (lp.cover.T @ weighted.T).T
+        normal[n_cover:, n_cover:] = weighted @ lp.dense.T
+        diagonal = np.diag_indices(n_rows)
+        normal[diagonal] += up / z_up + down / z_down
+        normal[diagonal] *= 1.0 + 1e-12
+        self.factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
+
+    def direction(
+        self, r_x: FloatArray, r_up: FloatArray, r_down: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The step that changes each product of a pair by the given amount."""
+        x, up, down, z, z_up, z_down = self.point
+        right = (
+            self.primal_residual
+            - self.lp.times((r_x - x * self.dual_residual) / z)
+            - r_up / z_up
+            + r_down / z_down
         )
-        mu = complementarity / n_pairs
-        target = mu * (aimed / complementarity) ** 3
-        dx, d_up, d_down, dy, dz = direction(
-            target - x * z - dx * dz, target - up * z_up + d_up * dy, target - down * z_down - d_down * dy
-        )
-        primal_step = min(1.0, STEP * min(_longest(x, dx), _longest(up, d_up), _longest(down, d_down)))
-        dual_step = min(1.0, STEP * min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy)))
-        x, up, down = x + primal_step * dx, up + primal_step * d_up, down + primal_step * d_down
-        y, z = y + dual_step * dy, z + dual_step * dz
-        z_up, z_down = lp.over - y, lp.under + y
-    assert best is not None
-    return best
+        dy = cho_solve(self.factor, right, check_finite=False)
+        dz = self.dual_residual - self.lp.transposed(dy)
+        return (r_x - x * dz) / z, (r_up + up * dy) / z_up, (r_down - down * dy) / z_down, dy, dz
 
 
 def _longest(value: FloatArray, step: FloatArray) -> float:
     """How far one can go along `step` before an entry of `value` becomes negative."""
-    falling = step < 0.0
-    if not falling.any():
-        return 1e6
-    return float(np.min(-value[falling] / step[falling]))
+    ratio = np.divide(-value, step, out=np.full(len(value), 1e6), where=step < 0.0)
+    return float(ratio.min(initial=1e6))
+
+
+def _size(residual: npt.NDArray[np.float64]) -> float:
+    return float(np.abs(residual).max(initial=0.0))

@@ -66,9 +66,10 @@ class Master:
         problem, pool, rows = self._problem, self._pool, self.rows
         n_global = len(problem.rows)
         n_cover = len(rows)
-        cover = pool.cover[:, rows].toarray().T
+        cover = pool.cover[:, rows]
+        cover.sort_indices()
         share = (pool.cover @ self._weight)[None, :] / self._total
-        matrix = np.concatenate([cover, share, np.ones((1, len(pool))), pool.extra.T])
+        dense = np.concatenate([share, np.ones((1, len(pool))), pool.extra.T])
         limits = np.array([row.at_least for row in problem.rows])
         everything = self._box * float(self._price.sum())
         dear = np.full(n_global, everything / max(1.0, float(np.abs(pool.extra).max(initial=0.0))))
@@ -77,7 +78,7 @@ class Master:
         total_price = free if self.complete else everything
         over = np.concatenate([self._box * self._price[rows], [total_price, free], dear])
         under = np.concatenate([self._box * self._price[rows], [total_price, everything], np.full(n_global, free)])
-        point = solve_interior(BoxedLP(pool.loss, matrix, rhs, over, under), tolerance)
+        point = solve_interior(BoxedLP(pool.loss, cover, dense, rhs, over, under), tolerance)
         duals = self._duals(point.dual)
         slack = float(self._price[rows] @ (point.up[:n_cover] + point.down[:n_cover]))
         return MasterPoint(duals, point.x, point.value, slack)
