@@ -15,12 +15,18 @@ template <typename T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_con
 template <typename T> using MutableVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-template <typename T> std::span<const T> view(const Vector<T> &array) { return {array.data(), array.size()}; }
-template <typename T> std::span<T> view(const MutableVector<T> &array) { return {array.data(), array.size()}; }
+template <typename T> std::span<const T> view(const Vector<T> &array) {
+    return {array.data(), array.size()};
+}
+template <typename T> std::span<T> view(const MutableVector<T> &array) {
+    return {array.data(), array.size()};
+}
 
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 
-omtree::Numbers numbers(const Column &array) { return {array.data(), array.stride(0), array.size()}; }
+omtree::Numbers numbers(const Column &array) {
+    return {array.data(), array.stride(0), array.size()};
+}
 
 /// A one-dimensional numpy array that owns the vector's elements.
 template <typename T> auto to_numpy(std::vector<T> &&vector) {

@@ -52,7 +52,7 @@ class BucketFinder {
     std::size_t operator()(double value) const {
         std::size_t at = 0;
         for (std::size_t step = 128; step > 0; step /= 2) {
-            at += padded_[at + step - 1] <= value ? step : 0;
+            at += step * static_cast<std::size_t>(padded_[at + step - 1] <= value);
         }
         return at;
     }
@@ -102,24 +102,29 @@ std::vector<std::pair<double, double>> quantile_cuts(Numbers values, std::span<c
         total += part;
     }
 
-    // Only the buckets where a cut falls need sorting, and of the one that follows each only its least value.
+    // Only the buckets where a cut falls need sorting, and of their neighbours one value.
     // Products instead of quotients keep whole-number weights exact.
     const auto bins = static_cast<double>(n_bins);
     std::array<bool, 256> wanted{};
     double below = 0.0;
     double q = 1.0;
-    bool follows = false;
+    bool hit = false;
+    std::size_t previous = kSkipped;
     for (std::size_t b = 0; b < kSkipped; ++b) {
         if (mass[b] == 0.0) {
             continue;
         }
-        wanted[b] = follows;
+        wanted[b] = hit; // the neighbour above
         below += mass[b];
-        follows = q < bins && below * bins >= q * total;
-        wanted[b] |= follows;
+        hit = q < bins && below * bins >= q * total;
+        if (hit) {
+            wanted[b] = true;
+            wanted[previous] = previous != kSkipped; // the neighbour below
+        }
         while (q < bins && below * bins >= q * total) {
             q += 1.0;
         }
+        previous = b;
     }
     std::array<std::vector<Weighted>, 256> content;
     for (std::size_t i = 0; i < values.size; ++i) {
@@ -129,32 +134,44 @@ std::vector<std::pair<double, double>> quantile_cuts(Numbers values, std::span<c
     }
 
     std::vector<std::pair<double, double>> cuts;
+    const auto add = [&cuts](double low, double high) {
+        if (!std::isnan(low) && (cuts.empty() || cuts.back().first < low)) {
+            cuts.emplace_back(low, high);
+        }
+    };
     below = 0.0;
     q = 1.0;
-    bool open = false; // a cut waits for the value above it
-    double low = 0.0;
+    double under = NAN; // the distinct value before `value`
+    double value = NAN;
+    bool open = false; // the cut above `value` waits for the next one
     for (std::size_t b = 0; b < kSkipped; ++b) {
         std::vector<Weighted> &rows = content[b];
         std::sort(rows.begin(), rows.end(), [](const Weighted &x, const Weighted &y) { return x.value < y.value; });
         double within = below;
         for (std::size_t i = 0; i < rows.size();) {
-            const double value = rows[i].value;
+            under = value;
+            value = rows[i].value;
             if (open) {
-                cuts.emplace_back(low, value);
-                open = false;
+                add(under, value);
             }
             for (; i < rows.size() && rows[i].value == value; ++i) {
                 within += rows[i].weight;
             }
             // The bucket's own sum decides at its end, lest a rounded running sum lose a cut.
             const double reached = i == rows.size() ? below + mass[b] : within;
-            while (q < bins && reached * bins >= q * total) {
-                q += 1.0;
-                open = true;
-                low = value;
+            int targets = 0;
+            for (; q < bins && reached * bins >= q * total; q += 1.0) {
+                ++targets;
+            }
+            open = targets > 0;
+            if (targets > 1) {
+                add(under, value);
             }
         }
         below += mass[b];
+    }
+    if (open) { // there is nothing above
+        add(under, value);
     }
     return cuts;
 }
