@@ -79,7 +79,11 @@ def test_heavy_value_never_hides_the_others(heavy):
 
 
 columns = st.lists(
-    st.tuples(st.one_of(st.just(float("nan")), st.integers(-30, 30).map(lambda v: v / 4)), st.integers(0, 3), st.integers(0, 2)),
+    st.tuples(
+        st.one_of(st.just(float("nan")), st.integers(-30, 30).map(lambda v: v / 4)),
+        st.integers(0, 3),
+        st.integers(0, 2),
+    ),
     min_size=1,
     max_size=60,
 )
@@ -150,11 +154,16 @@ def test_exact_thresholds_name_the_column_when_too_many():
 
 
 def test_refining_keeps_what_was_chosen_and_stays_between_neighbours():
-    """Chosen thresholds stay; new ones lie strictly between them and their old neighbours, at most per_side each side."""
+    """Chosen thresholds stay; per_side new ones lie between each of them and its old neighbour on either side."""
     values = np.random.default_rng(1).normal(size=2000)
     current = quantile_thresholds(values, None, 8)
     refined = refine_thresholds(values, None, current, [current[0], current[3]], 3)
     assert {current[0], current[3]} <= set(refined.tolist())
-    for low, high in ((-np.inf, current[0]), (current[0], current[1]), (current[2], current[3]), (current[3], current[4])):
+    for low, high in (
+        (-np.inf, current[0]),
+        (current[0], current[1]),
+        (current[2], current[3]),
+        (current[3], current[4]),
+    ):
         assert ((refined > low) & (refined < high)).sum() == 3
     assert len(refined) == 2 + 4 * 3
