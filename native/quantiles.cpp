@@ -105,7 +105,8 @@ std::vector<std::pair<double, double>> quantile_cuts(Numbers values, std::span<c
     // Only the buckets where a cut falls need sorting, and of their neighbours one value.
     // Products instead of quotients keep whole-number weights exact.
     const auto bins = static_cast<double>(n_bins);
-    std::array<bool, 256> wanted{};
+    enum Want : std::uint8_t { nothing, ends, all };
+    std::array<Want, 256> wanted{};
     double below = 0.0;
     double q = 1.0;
     bool hit = false;
@@ -114,12 +115,14 @@ std::vector<std::pair<double, double>> quantile_cuts(Numbers values, std::span<c
         if (mass[b] == 0.0) {
             continue;
         }
-        wanted[b] = hit; // the neighbour above
+        wanted[b] = hit ? ends : nothing; // the neighbour above
         below += mass[b];
         hit = q < bins && below * bins >= q * total;
         if (hit) {
-            wanted[b] = true;
-            wanted[previous] = previous != kSkipped; // the neighbour below
+            wanted[b] = all;
+            if (previous != kSkipped) { // the neighbour below
+                wanted[previous] = std::max(wanted[previous], ends);
+            }
         }
         while (q < bins && below * bins >= q * total) {
             q += 1.0;
@@ -128,8 +131,18 @@ std::vector<std::pair<double, double>> quantile_cuts(Numbers values, std::span<c
     }
     std::array<std::vector<Weighted>, 256> content;
     for (std::size_t i = 0; i < values.size; ++i) {
-        if (wanted[bucket[i]]) {
-            content[bucket[i]].push_back({values[i], weights.empty() ? 1.0 : weights[i]});
+        const std::uint8_t b = bucket[i];
+        if (wanted[b] == nothing) {
+            continue;
+        }
+        const double value = values[i];
+        if (wanted[b] == all) {
+            content[b].push_back({value, weights.empty() ? 1.0 : weights[i]});
+        } else if (content[b].empty()) {
+            content[b] = {{value, 0.0}, {value, 0.0}};
+        } else {
+            content[b][0].value = std::min(content[b][0].value, value);
+            content[b][1].value = std::max(content[b][1].value, value);
         }
     }
 

@@ -167,7 +167,7 @@ def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
 def _from_series(series: nw.Series[Any], name: str) -> Column:
     dtype = series.dtype
     if dtype.is_numeric():
-        values = series.cast(nw.Float64()).to_numpy()
+        values = (series if dtype == nw.Float64 else series.cast(nw.Float64())).to_numpy()
         if values.dtype != np.float64:  # nullable types may come as objects
             values = np.array([np.nan if _is_missing(cell) else cell for cell in values.tolist()], dtype=np.float64)
         return _numeric(name, values, suspicious=True)
