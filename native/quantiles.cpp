@@ -49,12 +49,16 @@ class BucketFinder {
         std::copy(splitters.begin(), splitters.end(), padded_.begin());
     }
 
-    std::size_t operator()(double value) const {
-        std::size_t at = 0;
-        for (std::size_t step = 128; step > 0; step /= 2) {
-            at += step * static_cast<std::size_t>(padded_[at + step - 1] <= value);
+    static constexpr std::size_t kAtOnce = 8;
+
+    /// Buckets of `kAtOnce` values; the searches go side by side because each is a chain of dependent steps.
+    void operator()(const double *values, std::uint32_t *at) const {
+        std::fill_n(at, kAtOnce, 0u);
+        for (std::uint32_t step = 128; step > 0; step /= 2) {
+            for (std::size_t j = 0; j < kAtOnce; ++j) {
+                at[j] += padded_[at[j] + step - 1] <= values[j] ? step : 0u;
+            }
         }
-        return at;
     }
 
   private:
@@ -89,12 +93,21 @@ std::vector<std::pair<double, double>> quantile_cuts(Numbers values, std::span<c
     const BucketFinder bucket_of(splitters(values));
     std::vector<std::uint8_t> bucket(values.size);
     std::array<double, 256> mass{};
-    for (std::size_t i = 0; i < values.size; ++i) {
-        const double value = values[i];
-        const double weight = weights.empty() ? 1.0 : weights[i];
-        const bool skip = std::isnan(value) || weight == 0.0;
-        bucket[i] = skip ? kSkipped : static_cast<std::uint8_t>(bucket_of(value));
-        mass[bucket[i]] += weight;
+    std::array<double, BucketFinder::kAtOnce> some{};
+    std::array<std::uint32_t, BucketFinder::kAtOnce> at;
+    for (std::size_t begin = 0; begin < values.size; begin += some.size()) {
+        const std::size_t size = std::min(some.size(), values.size - begin);
+        for (std::size_t j = 0; j < size; ++j) {
+            some[j] = values[begin + j];
+        }
+        bucket_of(some.data(), at.data());
+        for (std::size_t j = 0; j < size; ++j) {
+            const double weight = weights.empty() ? 1.0 : weights[begin + j];
+            const bool skip = std::isnan(some[j]) || weight == 0.0;
+            const auto b = skip ? kSkipped : static_cast<std::uint8_t>(at[j]);
+            bucket[begin + j] = b;
+            mass[b] += weight;
+        }
     }
     mass[kSkipped] = 0.0;
     double total = 0.0;
