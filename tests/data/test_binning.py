@@ -133,6 +133,7 @@ def test_supervised_cuts_only_where_labels_change():
     values = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0])
     labels = np.array([0, 0, 1, 1, 0, 1, 1])
     assert supervised_thresholds(values, labels, None, 10).tolist() == [3.0, 5.0, 6.0]
+    assert supervised_thresholds(np.array([1.0, 1.0, 2.0, 2.0]), np.array([0, 1, 0, 1]), None, 10).tolist() == [2.0]
 
 
 def test_supervised_keeps_the_most_informative_cuts():
@@ -151,6 +152,12 @@ def test_exact_thresholds_name_the_column_when_too_many():
     assert len(exact_thresholds(np.arange(254.0), None)) == 253
     with pytest.raises(ValueError, match=r"Column 'age' has more than 254 distinct values"):
         exact_thresholds(np.arange(255.0), None, name="age")
+
+
+def test_refining_leaves_the_chosen_value_to_its_upper_side():
+    """A value equal to the chosen threshold belongs above it and takes no part in the cuts below."""
+    values = np.array([1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 4.0])
+    assert refine_thresholds(values, None, np.array([3.0]), [3.0], 1).tolist() == [2.0, 3.0, 4.0]
 
 
 def test_refining_keeps_what_was_chosen_and_stays_between_neighbours():
