@@ -85,7 +85,7 @@ class RulePricer:
         k_best: int = 0,
     ) -> PricedRules:
         problem = self._problem
-        conditions, label, cost, _, least, complete, overflow, looked_at = self._pricer.price(
+        conditions, label, cost, least, complete, overflow, looked_at = self._pricer.price(
             self._pool.values_for(duals),
             None,
             -duals.leaf,
@@ -100,4 +100,5 @@ class RulePricer:
         )
         if not k_best and self._options.pricing == "auto":
             self._heuristic_first = looked_at > EXPENSIVE
-        return PricedRules(conditions, label, cost, least, complete and not math.isinf(least), overflow)
+        width = max(1, problem.max_depth)
+        return PricedRules(conditions.reshape(-1, width), label, cost, least, complete and not math.isinf(least), overflow)
