@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 #: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof.
