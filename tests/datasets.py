@@ -10,6 +10,15 @@ import numpy as np
 
 from omtree.data.table import Feature, Kind, Table
 
+#: Binary A, B, C: five disjoint rules that cover each of the 8 cells once, with no feature in all of them.
+NOT_A_TREE = [
+    [(0, {0}), (1, {1})],
+    [(1, {0}), (2, {1})],
+    [(0, {1}), (2, {0})],
+    [(0, {0}), (1, {0}), (2, {0})],
+    [(0, {1}), (1, {1}), (2, {1})],
+]
+
 
 @dataclass(frozen=True, eq=False)
 class Data:
