@@ -1,7 +1,7 @@
 // The only file of the kernel that knows Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-<<<<<<< HEAD
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -13,14 +13,8 @@
 #include <thread>
 
 #include "coding.hpp"
-#include "search.hpp"
-=======
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
-
-#include "coding.hpp"
 #include "quantiles.hpp"
->>>>>>> data
+#include "search.hpp"
 
 namespace nb = nanobind;
 
@@ -36,16 +30,69 @@ template <typename T> std::span<const T> view(const Vector<T> &array) {
 template <typename T> std::span<T> view(const MutableVector<T> &array) {
     return {array.data(), array.size()};
 }
-<<<<<<< HEAD
+
+using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
+
+omtree::Numbers numbers(const Column &array) {
+    return {array.data(), array.stride(0), array.size()};
+}
+
+/// A one-dimensional numpy array that owns the vector's elements.
+template <typename T> auto to_numpy(std::vector<T> &&vector) {
+    auto *kept = new std::vector<T>(std::move(vector));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
 
 void bind_coding(nb::module_ &m) {
-    m.def("bin_codes", [](Vector<double> values, Vector<double> thresholds, std::uint8_t missing,
-                          MutableVector<std::uint8_t> codes) {
-        const auto in = view(values);
-        const auto cuts = view(thresholds);
-        const auto out = view(codes);
+    m.def("bin_codes",
+          [](Column values, Vector<double> thresholds, std::uint8_t missing, MutableVector<std::uint8_t> codes) {
+              if (values.size() != codes.size()) {
+                  throw nb::value_error("bin_codes: values and codes differ in length");
+              }
+              const auto in = numbers(values);
+              const auto cuts = view(thresholds);
+              const auto out = view(codes);
+              nb::gil_scoped_release release;
+              omtree::bin_codes(in, cuts, missing, out);
+          });
+    m.def("merge_rows", [](Matrix<std::uint8_t> codes, MutableVector<std::int64_t> row_of) {
+        if (codes.shape(1) != row_of.size()) {
+            throw nb::value_error("merge_rows: codes and row_of differ in length");
+        }
+        const std::span<const std::uint8_t> in(codes.data(), codes.size());
+        const auto out = view(row_of);
+        std::vector<std::int64_t> first;
+        {
+            nb::gil_scoped_release release;
+            first = omtree::merge_rows(in, out);
+        }
+        return to_numpy(std::move(first));
+    });
+}
+
+void bind_quantiles(nb::module_ &m) {
+    m.def("few_distinct", [](Column values, Vector<double> weights, std::size_t limit) {
+        if (weights.size() != 0 && weights.size() != values.size()) {
+            throw nb::value_error("few_distinct: values and weights differ in length");
+        }
+        const auto in = numbers(values);
+        const auto weight = view(weights);
+        std::vector<double> distinct;
+        {
+            nb::gil_scoped_release release;
+            distinct = omtree::few_distinct(in, weight, limit);
+        }
+        return to_numpy(std::move(distinct));
+    });
+    m.def("quantile_cuts", [](Column values, Vector<double> weights, std::size_t n_bins) {
+        if (weights.size() != 0 && weights.size() != values.size()) {
+            throw nb::value_error("quantile_cuts: values and weights differ in length");
+        }
+        const auto in = numbers(values);
+        const auto weight = view(weights);
         nb::gil_scoped_release release;
-        omtree::bin_codes(in, cuts, missing, out);
+        return omtree::quantile_cuts(in, weight, n_bins);
     });
 }
 
@@ -166,81 +213,12 @@ void bind_search(nb::module_ &m) {
         nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
         nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
         nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"));
-=======
-
-using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
-
-omtree::Numbers numbers(const Column &array) {
-    return {array.data(), array.stride(0), array.size()};
-}
-
-/// A one-dimensional numpy array that owns the vector's elements.
-template <typename T> auto to_numpy(std::vector<T> &&vector) {
-    auto *kept = new std::vector<T>(std::move(vector));
-    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
-
-void bind_coding(nb::module_ &m) {
-    m.def("bin_codes",
-          [](Column values, Vector<double> thresholds, std::uint8_t missing, MutableVector<std::uint8_t> codes) {
-              if (values.size() != codes.size()) {
-                  throw nb::value_error("bin_codes: values and codes differ in length");
-              }
-              const auto in = numbers(values);
-              const auto cuts = view(thresholds);
-              const auto out = view(codes);
-              nb::gil_scoped_release release;
-              omtree::bin_codes(in, cuts, missing, out);
-          });
-    m.def("merge_rows", [](Matrix<std::uint8_t> codes, MutableVector<std::int64_t> row_of) {
-        if (codes.shape(1) != row_of.size()) {
-            throw nb::value_error("merge_rows: codes and row_of differ in length");
-        }
-        const std::span<const std::uint8_t> in(codes.data(), codes.size());
-        const auto out = view(row_of);
-        std::vector<std::int64_t> first;
-        {
-            nb::gil_scoped_release release;
-            first = omtree::merge_rows(in, out);
-        }
-        return to_numpy(std::move(first));
-    });
-}
-
-void bind_quantiles(nb::module_ &m) {
-    m.def("few_distinct", [](Column values, Vector<double> weights, std::size_t limit) {
-        if (weights.size() != 0 && weights.size() != values.size()) {
-            throw nb::value_error("few_distinct: values and weights differ in length");
-        }
-        const auto in = numbers(values);
-        const auto weight = view(weights);
-        std::vector<double> distinct;
-        {
-            nb::gil_scoped_release release;
-            distinct = omtree::few_distinct(in, weight, limit);
-        }
-        return to_numpy(std::move(distinct));
-    });
-    m.def("quantile_cuts", [](Column values, Vector<double> weights, std::size_t n_bins) {
-        if (weights.size() != 0 && weights.size() != values.size()) {
-            throw nb::value_error("quantile_cuts: values and weights differ in length");
-        }
-        const auto in = numbers(values);
-        const auto weight = view(weights);
-        nb::gil_scoped_release release;
-        return omtree::quantile_cuts(in, weight, n_bins);
-    });
->>>>>>> data
 }
 
 } // namespace
 
 NB_MODULE(_native, m) {
-    bind_coding(m);
-<<<<<<< HEAD
     bind_search(m);
-=======
+    bind_coding(m);
     bind_quantiles(m);
->>>>>>> data
 }

@@ -53,21 +53,19 @@ template <typename Count> class Run {
         const int budget = shared_.most_leaves[problem_.max_depth];
         Values best;
         Searcher<Count>(shared_).start(samples_, budget, best);
-        // Shallow trees first: they are nearly free and bound the deep ones.
-        int depth = 0;
+        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
-        std::vector<int> depth_of(budget + 1, 0);
-        for (int d = 1; d <= problem_.max_depth && result.finished; ++d) {
+        depth_of_.assign(budget + 1, 0);
+        for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
             Values found = best;
             std::fill(found.feature.begin(), found.feature.end(), -1);
-            // A shallow tree is a deep one as well, but ties are broken among the deep ones.
-            for (double &loss : found.loss) {
-                loss += shared_.cost.tolerance();
-            }
-            result.finished = solve_depth(d, budget, found);
-            if (result.finished) {
-                best = found;
-                depth = d;
+            result.finished = solve_depth(depth, budget, found);
+            for (int m = 1; m <= budget && result.finished; ++m) {
+                if (found.feature[m] >= 0) {
+                    best.loss[m] = found.loss[m];
+                    best.feature[m] = found.feature[m];
+                    depth_of_[m] = depth;
+                }
             }
         }
         double floor = 0.0;
@@ -75,7 +73,7 @@ template <typename Count> class Run {
             floor += value;
         }
         result.bound = result.finished ? best.loss[budget] : std::min(floor, best.loss[budget]);
-        build_all(best, depth, budget, result);
+        build_all(best, budget, result);
         result.statistics.cache_entries = shared_.cache.size();
         result.statistics.subproblems = statistics_.subproblems;
         result.statistics.cache_hits = statistics_.cache_hits;
@@ -133,7 +131,7 @@ template <typename Count> class Run {
         }
     }
 
-    void build_all(const Values &best, int depth, int budget, SearchResult &result) {
+    void build_all(const Values &best, int budget, SearchResult &result) {
         // No deadline here: what is built has been found before and takes little to find again.
         Control patient;
         Shared<Count> shared(problem_, patient, 0.0);
@@ -152,14 +150,16 @@ template <typename Count> class Run {
                 result.trees.back() = result.trees[m - 2];
             } else {
                 result.losses[m - 1] = 0.0;
-                build(searcher, samples_, {}, depth, used, best.loss[used], result.trees.back(), result.losses[m - 1]);
+                build(searcher, samples_, {}, depth_of_[used], used, best.loss[used], best.feature[used],
+                      result.trees.back(), result.losses[m - 1]);
             }
         }
     }
 
-    /// Appends the best tree on the samples, whose loss is known to be at most `loss`, and adds up its leaves' losses.
+    /// Appends the best tree on the samples and adds up its leaves' losses. Its own loss and the feature at its root
+    /// are known from the search.
     int build(Searcher<Count> &searcher, const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves,
-              double loss, SearchTree &tree, double &total) {
+              double loss, int feature, SearchTree &tree, double &total) {
         const int position = static_cast<int>(tree.size());
         std::vector<Count> counts(problem_.n_classes, 0);
         for (std::size_t i = 0; i < samples.size; ++i) {
@@ -173,12 +173,9 @@ template <typename Count> class Run {
             return position;
         }
         Values values;
-        std::vector<double> upper(leaves + 1, infinity);
-        searcher.solve(samples, path, depth, leaves, upper, values, true);
-        if (values.feature[leaves] < 0) {
-            total += leaf;
-            return position;
-        }
+        std::vector<double> upper(leaves + 1, loss + 2 * shared_.cost.tolerance());
+        searcher.start(samples, leaves, values);
+        searcher.try_feature(samples, path, depth, leaves, feature, upper, values, true);
         const Split split = values.split[leaves];
         tree[position].feature = split.feature;
         tree[position].complement = split.complement;
@@ -191,7 +188,10 @@ template <typename Count> class Run {
             auto sorted = codes;
             std::sort(sorted.begin(), sorted.end());
             longer.add(split.feature, sorted);
-            const int child = build(searcher, below, longer, depth - 1, own, -infinity, tree, total);
+            Values value;
+            searcher.solve(below, longer, depth - 1, own, std::vector<double>(own + 1, infinity), value, false);
+            const int child =
+                build(searcher, below, longer, depth - 1, own, value.loss[own], value.feature[own], tree, total);
             tree[position].branches.emplace_back(sorted, child);
         }
         if (once) {
@@ -205,6 +205,7 @@ template <typename Count> class Run {
     Shared<Count> shared_;
     Samples<Count> samples_;
     SearchStatistics statistics_;
+    std::vector<int> depth_of_; ///< depth at which the best tree with so many leaves was found
 };
 
 } // namespace
