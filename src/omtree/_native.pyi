@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,3 +13,73 @@ def few_distinct(
 def quantile_cuts(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], n_bins: int
 ) -> list[tuple[float, float]]: ...
+def search_trees(
+    codes: npt.NDArray[np.uint8],
+    counts: npt.NDArray[np.float64],
+    costs: npt.NDArray[np.float64],
+    *,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    min_support: float,
+    binary: bool,
+    max_children: int,
+    n_threads: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+    counting: str,
+) -> tuple[
+    list[float],
+    list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],
+    float,
+    bool,
+    bool,
+    int,
+    int,
+    int,
+]: ...
+
+MAX_RULE_LENGTH: int
+
+class Pricer:
+    def __init__(
+        self,
+        codes: npt.NDArray[np.uint8],
+        weight: npt.NDArray[np.float64],
+        n_classes: int,
+        feature: npt.NDArray[np.int32],
+        start: npt.NDArray[np.int32],
+        masks: npt.NDArray[np.uint64],
+        n_codes: npt.NDArray[np.int32],
+        n_threads: int,
+    ) -> None: ...
+    def price(
+        self,
+        value: npt.NDArray[np.float64],
+        condition_cost: npt.NDArray[np.float64] | None,
+        constant: float,
+        max_depth: int,
+        min_support: float,
+        threshold: float,
+        limit: int,
+        stop_when_full: bool,
+        all_labels: bool,
+        seconds: float,
+        k_best: int,
+    ) -> tuple[
+        npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int
+    ]: ...
+    def cover(self, rules: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+
+def add_normal_matrix(
+    start: npt.NDArray[np.int32],
+    index: npt.NDArray[np.int32],
+    weight: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
+) -> None: ...
