@@ -68,12 +68,25 @@ void bind_coding(nb::module_ &m) {
         }
         const std::span<const std::uint8_t> in(codes.data(), codes.size());
         const auto out = view(row_of);
-        std::vector<std::int64_t> first;
+        std::vector<std::uint32_t> first;
         {
             nb::gil_scoped_release release;
             first = omtree::merge_rows(in, out);
         }
         return to_numpy(std::move(first));
+    });
+    m.def("count_classes", [](Vector<std::int64_t> row_of, Vector<std::int64_t> classes, Vector<double> weights,
+                              nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> counts) {
+        if (classes.size() != row_of.size() || (weights.size() != 0 && weights.size() != row_of.size())) {
+            throw nb::value_error("count_classes: rows, classes and weights differ in length");
+        }
+        const auto rows = view(row_of);
+        const auto labels = view(classes);
+        const auto weight = view(weights);
+        const std::span<double> out(counts.data(), counts.size());
+        const std::size_t n_classes = counts.shape(1);
+        nb::gil_scoped_release release;
+        omtree::count_classes(rows, labels, weight, n_classes, out);
     });
 }
 

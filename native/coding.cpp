@@ -70,6 +70,17 @@ std::vector<Field> key_layout(std::span<const std::uint8_t> codes, std::size_t n
     return fields;
 }
 
+/// Hash of the key at `key, key + step, ...`.
+std::uint64_t hash_of(const std::uint64_t *key, std::size_t n_words, std::size_t step) {
+    std::uint64_t hash = 0;
+    for (std::size_t w = 0; w < n_words; ++w) {
+        hash = (hash ^ key[w * step]) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
+    }
+    hash *= 0xD6E8FEB86659FD93u;
+    return hash ^ (hash >> 32);
+}
+
 /// An open-addressing set of packed rows.
 class RowSet {
   public:
@@ -88,13 +99,12 @@ class RowSet {
             }
         }
         is_new = true;
-        const auto row = static_cast<std::uint32_t>(hashes_.size());
+        const std::uint32_t row = n_rows_++;
         slots_[place] = {tag, row};
-        hashes_.push_back(hash);
         for (std::size_t w = 0; w < words_; ++w) {
             keys_.push_back(key[w * step]);
         }
-        if (2 * hashes_.size() > slots_.size()) {
+        if (2 * std::size_t{n_rows_} > slots_.size()) {
             grow();
         }
         return row;
@@ -120,20 +130,22 @@ class RowSet {
     }
 
     void grow() {
-        slots_.assign(4 * slots_.size(), Slot{});
-        const std::size_t mask = slots_.size() - 1;
-        for (std::size_t row = 0; row < hashes_.size(); ++row) {
-            std::size_t place = hashes_[row] & mask;
+        const std::size_t size = 2 * slots_.size();
+        slots_ = {}; // before the larger table is there, for the sake of memory
+        slots_.resize(size);
+        for (std::uint32_t row = 0; row < n_rows_; ++row) {
+            const std::uint64_t hash = hash_of(keys_.data() + row * words_, words_, 1);
+            std::size_t place = hash & (size - 1);
             while (slots_[place].row != kEmpty) {
-                place = (place + 1) & mask;
+                place = (place + 1) & (size - 1);
             }
-            slots_[place] = {static_cast<std::uint32_t>(hashes_[row] >> 32), static_cast<std::uint32_t>(row)};
+            slots_[place] = {static_cast<std::uint32_t>(hash >> 32), row};
         }
     }
 
     std::size_t words_;
     std::vector<Slot> slots_;
-    std::vector<std::uint64_t> hashes_;
+    std::uint32_t n_rows_ = 0;
     std::vector<std::uint64_t> keys_;
 };
 
@@ -159,9 +171,9 @@ void bin_codes(Numbers values, std::span<const double> thresholds, std::uint8_t 
     }
 }
 
-std::vector<std::int64_t> merge_rows(std::span<const std::uint8_t> codes, std::span<std::int64_t> row_of) {
+std::vector<std::uint32_t> merge_rows(std::span<const std::uint8_t> codes, std::span<std::int64_t> row_of) {
     const std::size_t n_rows = row_of.size();
-    std::vector<std::int64_t> first;
+    std::vector<std::uint32_t> first;
     if (n_rows == 0) {
         return first;
     }
@@ -185,24 +197,30 @@ std::vector<std::int64_t> merge_rows(std::span<const std::uint8_t> codes, std::s
             }
         }
         for (std::size_t i = 0; i < size; ++i) {
-            std::uint64_t h = 0;
-            for (std::size_t w = 0; w < n_words; ++w) {
-                h = (h ^ keys[w * kBlock + i]) * 0x9E3779B97F4A7C15u;
-                h ^= h >> 32;
-            }
-            hash[i] = h * 0xD6E8FEB86659FD93u;
-            hash[i] ^= hash[i] >> 32;
+            hash[i] = hash_of(keys.data() + i, n_words, kBlock);
             seen.prefetch_slot(hash[i]);
         }
         for (std::size_t i = 0; i < size; ++i) {
             bool is_new = false;
             row_of[begin + i] = seen.insert(keys.data() + i, kBlock, hash[i], is_new);
             if (is_new) {
-                first.push_back(static_cast<std::int64_t>(begin + i));
+                first.push_back(static_cast<std::uint32_t>(begin + i));
             }
         }
     }
     return first;
+}
+
+void count_classes(std::span<const std::int64_t> row_of, std::span<const std::int64_t> classes,
+                   std::span<const double> weights, std::size_t n_classes, std::span<double> counts) {
+    for (std::size_t i = 0; i < row_of.size(); ++i) {
+        const auto row = static_cast<std::size_t>(row_of[i]);
+        const auto label = static_cast<std::size_t>(classes[i]);
+        if (label >= n_classes || row * n_classes + label >= counts.size()) {
+            throw std::out_of_range("count_classes: no such row or class");
+        }
+        counts[row * n_classes + label] += weights.empty() ? 1.0 : weights[i];
+    }
 }
 
 } // namespace omtree

@@ -23,6 +23,11 @@ void bin_codes(Numbers values, std::span<const double> thresholds, std::uint8_t 
 /// Finds rows with equal codes. `codes` holds one feature after the other, `row_of.size()` codes each.
 /// Fills `row_of` with the merged row of every row and returns the first row of every merged row;
 /// merged rows are numbered in order of their first appearance.
-std::vector<std::int64_t> merge_rows(std::span<const std::uint8_t> codes, std::span<std::int64_t> row_of);
+std::vector<std::uint32_t> merge_rows(std::span<const std::uint8_t> codes, std::span<std::int64_t> row_of);
+
+/// Adds the weight of every sample to `counts`, one row of `n_classes` numbers per merged row. Empty `weights` mean one
+/// each.
+void count_classes(std::span<const std::int64_t> row_of, std::span<const std::int64_t> classes,
+                   std::span<const double> weights, std::size_t n_classes, std::span<double> counts);
 
 } // namespace omtree

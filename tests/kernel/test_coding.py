@@ -66,3 +66,18 @@ def test_merge_rows_keeps_many_distinct_rows_apart():
     first = _native.merge_rows(codes, row_of)
     assert np.array_equal(first, number)
     assert np.array_equal(row_of, np.concatenate([number, number]))
+
+
+def test_count_classes_adds_weights():
+    """Each sample adds its weight, or one, to its row and class; impossible rows and classes are refused."""
+    row_of, classes = np.array([0, 1, 1, 0]), np.array([1, 0, 0, 1])
+    counts = np.zeros((2, 2))
+    _native.count_classes(row_of, classes, np.array([1.0, 2.0, 0.5, 1.0]), counts)
+    assert counts.tolist() == [[0.0, 2.0], [2.5, 0.0]]
+    _native.count_classes(row_of, classes, np.empty(0), counts)
+    assert counts.tolist() == [[0.0, 4.0], [4.5, 0.0]]
+    for rows, labels in (([2], [0]), ([-1], [0]), ([0], [2]), ([0], [-1])):
+        with pytest.raises(IndexError):
+            _native.count_classes(np.array(rows), np.array(labels), np.empty(0), counts)
+    with pytest.raises(ValueError, match="differ in length"):
+        _native.count_classes(row_of, classes[:2], np.empty(0), counts)

@@ -108,13 +108,14 @@ def make_table(
         first = _native.merge_rows(codes, rows)
         if len(first) < codes.shape[1]:
             codes = np.take(codes, first, axis=1)
-    n_rows = codes.shape[1]
-    counts = np.bincount(rows * n_classes + y_codes, weights=weights, minlength=n_rows * n_classes)
+    counts = np.zeros((codes.shape[1], n_classes))
+    classes = np.ascontiguousarray(y_codes, dtype=np.int64)
+    _native.count_classes(rows, classes, np.empty(0) if weights is None else weights, counts)
     row_of = rows
     if kept is not None:
         row_of = np.full(columns.n_samples, -1, dtype=np.int64)
         row_of[kept] = rows
-    return Table(tuple(features), codes, counts.astype(np.float64, copy=False).reshape(n_rows, n_classes), row_of)
+    return Table(tuple(features), codes, counts, row_of)
 
 
 def encode_rows(columns: Columns, features: tuple[Feature, ...]) -> CodeArray:

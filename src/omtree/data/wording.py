@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 if TYPE_CHECKING:
     from omtree.data.table import Feature
 
+_UNCLEAR = frozenset(",{}\n")
+
 
 def show_number(value: SupportsFloat) -> str:
     """The shortest text that reads back as the same number.
@@ -33,7 +35,7 @@ def show_level(level: Any) -> str:
     if isinstance(level, float):
         return show_number(level)
     text = str(level)
-    unclear = isinstance(level, str) and (text != text.strip() or not text or any(c in text for c in ",{}\n"))
+    unclear = isinstance(level, str) and (text != text.strip() or not text or not _UNCLEAR.isdisjoint(text))
     return repr(text) if unclear else text
 
 
@@ -86,7 +88,7 @@ def _ordinal_words(feature: Feature, values: Sequence[int]) -> str:
 
 
 def _group_words(feature: Feature, values: Sequence[int]) -> str:
-    others = [code for code in range(feature.n_values) if code not in values]
+    others = sorted(set(range(feature.n_values)).difference(values))
     # Where cells can be missing, "not red" would leave open whether they are meant.
     if not feature.has_missing and 2 * len(others) < len(values):
         return _set_words(feature, others, "!=", "not in")
@@ -103,6 +105,8 @@ def _set_words(feature: Feature, values: Sequence[int], single: str = "=", sever
 
 def _runs(values: Sequence[int]) -> list[tuple[int, int]]:
     """First and last of each run of consecutive codes."""
+    if values[-1] - values[0] == len(values) - 1:  # by far the most frequent case
+        return [(values[0], values[-1])]
     runs = []
     for _, group in itertools.groupby(enumerate(values), lambda pair: pair[1] - pair[0]):
         members = [code for _, code in group]
