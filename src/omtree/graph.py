@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -36,7 +37,13 @@ class Level:
 
     index: int
     feature: Feature
-    nodes: tuple[Condition, ...]
+    position: int
+    categories: Categories
+
+    @cached_property
+    def nodes(self) -> tuple[Condition, ...]:
+        """The conditions, written out when they are first asked for: the tree search never does."""
+        return tuple(_conditions(self.feature, self.position, self.categories))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +92,7 @@ class FeatureGraph:
         if sorted(positions) != list(range(len(self.features))):
             raise ValueError("order must name each feature exactly once.")
         self.levels = tuple(
-            Level(place, self.features[f], tuple(_conditions(self.features[f], f, categories)))
+            Level(place, self.features[f], f, categories)
             for place, f in enumerate(positions)
         )
 
@@ -131,19 +138,17 @@ class FeatureGraph:
 
     def level_of(self, feature: int) -> int:
         """Level of the feature at this position of the table."""
-        target = self.features[feature]
-        return next(level.index for level in self.levels if level.feature is target)
+        return next(level.index for level in self.levels if level.position == feature)
 
     def pack(self) -> PackedGraph:
         """The graph as flat arrays."""
-        position = {id(feature): i for i, feature in enumerate(self.features)}
         sizes = [len(level.nodes) for level in self.levels]
         masks = np.zeros((sum(sizes), 4), dtype=np.uint64)
         for row, node in zip(masks, itertools.chain.from_iterable(level.nodes for level in self.levels), strict=True):
             for code in node.codes:
                 row[code // 64] |= np.uint64(1 << (code % 64))
         return PackedGraph(
-            np.array([position[id(level.feature)] for level in self.levels], dtype=np.int32),
+            np.array([level.position for level in self.levels], dtype=np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
             masks,
         )

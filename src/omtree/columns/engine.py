@@ -17,7 +17,7 @@ from omtree.columns.mip import solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals, IntArray
 from omtree.columns.pricing import RulePricer, native_pricer
-from omtree.columns.start import greedy_paths
+from omtree.columns.start import greedy_paths, tree_paths
 from omtree.deadline import Deadline
 from omtree.problem import Path, Problem, Solution
 
@@ -28,6 +28,8 @@ LAST_TOLERANCE = 1e-6
 ZERO = 1e-9
 #: Most of the way from the LP's duals to the best ones known.
 MOST_SMOOTHING = 0.8
+#: Share of the time in which the tree search may look for a start.
+SEARCH_SHARE = 0.1
 #: Largest set of rules handed to the MIP for a proof.
 PROOF_LIMIT = 60_000
 
@@ -97,6 +99,7 @@ class _Run:
         self.lp_value: float | None = None
         self.exact_pricing = False
         self.iterations = 0
+        self.pool_limit = 4000
         self.seconds: dict[str, float] = {}
 
     def run(self, start: Sequence[Path]) -> Solution:
@@ -120,6 +123,9 @@ class _Run:
             self._offer(self.pool.add_paths(given))
         if self.options.warm_start:
             self._offer(self.pool.add_paths(greedy_paths(self.problem, self.options.seed)))
+            limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, self.deadline.remaining))
+            for tree in tree_paths(self.problem, limit, self.options.n_jobs):
+                self._offer(self.pool.add_paths(tree))
 
     def _generate(self) -> Status:
         """Adds rules (and rows) until the LP is solved; says what ended it."""
@@ -160,7 +166,7 @@ class _Run:
                 tolerance = max(LAST_TOLERANCE, tolerance * 0.01)
             elif point.slack > 1e-5 * max(1.0, abs(point.value)):
                 self.master.widen_box()
-            else:
+            elif not self.master.tighten():
                 self.exact_pricing = priced.proven
                 self.lp_value = self.raw_bound if priced.proven else point.value
                 return "optimal"
@@ -244,11 +250,11 @@ class _Run:
     def _drop_columns(self, duals: Duals) -> None:
         """Drops columns that no better model can use, and the dearest ones of a pool that has grown too large."""
         cost = self.pool.reduced_costs(duals)
-        limit = max(2000, 3 * len(self.master.rows))
-        if len(self.pool) <= limit:
+        if len(self.pool) <= self.pool_limit:
             return
-        cutoff = np.partition(cost, limit // 2)[limit // 2]
-        keep = cost <= cutoff
+        kept = self.pool_limit // 2
+        keep = cost <= max(self.zero, np.partition(cost, kept)[kept])
+        self.pool_limit += self.pool_limit // 4  # or the same columns might come and go for ever
         keep[self.best] = True
         self.best = np.cumsum(keep)[self.best].astype(np.int32) - 1
         self.pool.keep(keep)

@@ -14,8 +14,9 @@ from omtree.problem import Problem
 #: Coverage rows the master starts with, and most rows added in one round.
 FIRST_ROWS = 150
 MORE_ROWS = 60
-#: A row whose coverage is off by more than this is violated.
+#: A row whose coverage is off by more than this is violated: first, and when the end is near.
 VIOLATION = 0.02
+LAST_VIOLATION = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ class Master:
         worst = problem.row_costs().max(axis=1)
         self._price = np.maximum(worst, 1e-3 * max(1e-12, float(worst.mean())))
         self._box = 2.0
+        self._violation = VIOLATION
 
     @property
     def complete(self) -> bool:
@@ -94,6 +96,13 @@ class Master:
         """Makes the artificial columns dearer."""
         self._box *= 4.0
 
+    def tighten(self) -> bool:
+        """Looks for violated rows more closely from now on; false when it did so already."""
+        if self.complete or self._violation == LAST_VIOLATION:
+            return False
+        self._violation = LAST_VIOLATION
+        return True
+
     def add_violated_rows(self, point: MasterPoint) -> int:
         """Adds the rows that the solution covers least or most; says how many."""
         if self.complete:
@@ -101,6 +110,6 @@ class Master:
         error = np.abs(self._pool.cover.T @ point.weights - 1.0)
         error[self.rows] = 0.0
         worst = np.argsort(-error, kind="stable")[:MORE_ROWS]
-        worst = worst[error[worst] > VIOLATION]
+        worst = worst[error[worst] > self._violation]
         self.rows = np.sort(np.concatenate([self.rows, worst]))
         return len(worst)

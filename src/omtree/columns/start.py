@@ -1,13 +1,30 @@
-"""Good rules to start from: the leaves of a greedy tree."""
+"""Good rules to start from: the leaves of the best tree, and of a greedy one."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from omtree.data.table import Feature
+from omtree.deadline import Deadline
 from omtree.graph import Condition
-from omtree.problem import Path, Problem
+from omtree.problem import Node, Path, Problem
+from omtree.search import solve as search_trees
+
+
+def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> list[list[Path]]:
+    """The leaves of the best trees the search finds in time, smallest tree first."""
+    found = search_trees(dataclasses.replace(problem, rows=()), deadline=deadline, n_jobs=n_jobs)
+    distinct = {id(tree): tree for tree in found.trees if tree is not None}
+    return [_leaves_of(tree, ()) for tree in distinct.values()]
+
+
+def _leaves_of(node: Node, above: tuple[Condition, ...]) -> list[Path]:
+    if not node.branches:
+        return [Path(above, node.label)]
+    return [path for condition, child in node.branches for path in _leaves_of(child, (*above, condition))]
 
 
 def greedy_paths(problem: Problem, seed: int) -> list[Path]:
