@@ -1,0 +1,434 @@
+"""The scikit-learn face of the package."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from narwhals.dependencies import is_into_dataframe
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from omtree.certificate import Certificate
+from omtree.checker import check
+from omtree.constraints import Constraint
+from omtree.data import Columns, encode_rows, make_features, make_table, read_columns
+from omtree.data.table import CodeArray, FloatArray
+from omtree.deadline import Deadline
+from omtree.family import TreeFamily
+from omtree.graph import Categories, FeatureGraph
+from omtree.objectives import Objective, find_objective
+from omtree.order import feature_positions
+from omtree.parameters import check_parameters, least_support, most_leaves
+from omtree.problem import Problem
+from omtree.progress import reporter
+from omtree.rules import RuleSet
+from omtree.solving import search_space, solve_rules, solve_tree
+from omtree.targets import check_weights, class_scale, encode_labels
+from omtree.tree import Tree
+
+
+class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The best small decision model a person can read, with a certificate of how good it is.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Most conditions in one rule.
+    max_leaves : int or None, default=None
+        Most rules in the model; None means ``2**max_depth``.
+    min_samples_leaf : int or float, default=0.01
+        Least sample weight in one rule: a whole number is a weight, a fraction is a share of all the weight.
+    structure : {"rules", "tree"}, default="rules"
+        A set of disjoint rules, or a multiway tree.
+    objective : str or Objective, default="error"
+        What is minimised; "error" is the weight of the misclassified rows.
+    constraints : sequence of Constraint, default=()
+        What the whole model has to respect.
+    n_bins : int, default=8
+        Most bins of a numeric column; one with fewer distinct values keeps them all.
+    categories : {"groups", "values"}, default="groups"
+        Whether a condition on a nominal column may name several of its values, or one only.
+    feature_kinds : dict or None, default=None
+        ``{column: "numeric" | "ordinal" | "nominal"}`` where the type of a column does not say it.
+    feature_order : None, list of str or "importance", default=None
+        Order of the features in the graph: that of the columns, one of your own (columns not named follow), or by
+        importance in a quick model.
+    class_weight : dict, "balanced" or None, default=None
+        How much an error on each class costs. It changes the loss, not the support of a rule.
+    time_limit : float or None, default=60.0
+        Seconds until the best model known is returned; None means no limit.
+    gap : float, default=0.0
+        Stop as soon as ``(value - bound) / value`` is this small.
+    preset : None or "paper", default=None
+        With "paper" the rules are searched with the limits of the paper's experiments.
+    n_jobs : int or None, default=None
+        Threads; None means 1 and -1 all of them. The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of what is random in the search; None is a fixed seed too, so that equal input gives equal models.
+    verbose : int, default=0
+        1 prints a table of the progress.
+    splits : {"multiway", "binary"}, default="multiway"
+        Trees only: whether a node may have more than two children.
+    max_children : int or None, default=None
+        Trees only: most children of one node.
+    binning : {"quantile"}, default="quantile"
+        Where numeric columns may be cut.
+    cache_mb : float, default=1024
+        Trees only: most memory for solved subproblems.
+
+    Attributes
+    ----------
+    classes_ : array
+    rules_ : RuleSet
+        The rules: conditions in original units, support, class weights, prediction, loss.
+    tree_ : Tree or None
+        The tree, also when a set of rules happens to be one.
+    certificate_ : Certificate
+        What is proven about the model.
+    graph_ : FeatureGraph
+        The conditions the rules were made of.
+    loss_by_leaves_ : array of float
+        Trees only: the best loss with at most 1, 2, ... leaves.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the columns of ``X`` have names.
+
+    Notes
+    -----
+    The rules share the training rows among them, each row in exactly one. A new row that meets several rules gets the
+    answer of the one with the most training weight; a row that meets none gets that of the rule of which it fails the
+    fewest conditions, among equals again the heaviest. In a tree, a value that a node never saw in training follows
+    the node's heaviest child.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    >>> model.certificate_.status
+    'optimal'
+    """
+
+    def __init__(
+        self,
+        max_depth: int = 3,
+        max_leaves: int | None = None,
+        min_samples_leaf: float = 0.01,
+        structure: Literal["rules", "tree"] = "rules",
+        objective: str | Objective = "error",
+        constraints: Sequence[Constraint] = (),
+        n_bins: int = 8,
+        categories: Categories = "groups",
+        feature_kinds: Mapping[str, str] | None = None,
+        feature_order: Sequence[str] | str | None = None,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        time_limit: float | None = 60.0,
+        gap: float = 0.0,
+        preset: Literal["paper"] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        *,
+        splits: Literal["multiway", "binary"] = "multiway",
+        max_children: int | None = None,
+        binning: Literal["quantile"] = "quantile",
+        cache_mb: float = 1024,
+    ) -> None:
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_samples_leaf = min_samples_leaf
+        self.structure = structure
+        self.objective = objective
+        self.constraints = constraints
+        self.n_bins = n_bins
+        self.categories = categories
+        self.feature_kinds = feature_kinds
+        self.feature_order = feature_order
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.gap = gap
+        self.preset = preset
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.splits = splits
+        self.max_children = max_children
+        self.binning = binning
+        self.cache_mb = cache_mb
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the best model for the data.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            numpy, pandas, polars or pyarrow.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            When a parameter or the data make no sense; the estimator is left as it was.
+        InfeasibleError
+            When no model meets the limits and constraints.
+        """
+        check_parameters(vars(self))
+        objective = find_objective(self.objective)
+        deadline = Deadline(self.time_limit)
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+
+        # A copy learns the names of the columns, so that a failing fit leaves nothing behind in this estimator.
+        learner = copy.copy(self)
+        _check_names(learner, X, reset=True)
+        inputs = read_columns(X, self.feature_kinds)
+        classes, labels = encode_labels(y)
+        if len(labels) != inputs.n_samples:
+            raise ValueError(f"X has {inputs.n_samples} rows and y has {len(labels)} labels; give one label per row.")
+        weight = check_weights(sample_weight, len(labels))
+        totals = np.bincount(labels, weights=weight, minlength=len(classes))
+        if np.count_nonzero(totals) < 2:
+            raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
+
+        features = make_features(inputs, labels, weight, len(classes), self.n_bins)
+        table = make_table(inputs, features, labels, weight, len(classes))
+        order = feature_positions(self.feature_order, inputs.names, table, seed)
+        scale = class_scale(self.class_weight, classes, totals)
+        problem = Problem(
+            table,
+            FeatureGraph(table.features, self.categories, order),
+            objective.costs(scale),
+            max_depth=int(self.max_depth),
+            max_leaves=most_leaves(self.max_leaves, self.max_depth, len(labels)),
+            min_support=least_support(self.min_samples_leaf, float(weight.sum())),
+            rows=tuple(row for constraint in self.constraints for row in constraint.rows(table)),
+        )
+        data_seconds = deadline.elapsed
+
+        names = classes.tolist()
+        n_jobs = effective_n_jobs(self.n_jobs)
+        family = answer = None
+        if self.structure == "tree":
+            answer = solve_tree(
+                problem,
+                splits=self.splits,
+                max_children=self.max_children,
+                n_jobs=n_jobs,
+                cache_mb=self.cache_mb,
+                deadline=deadline,
+            )
+            found = answer.solution
+            family = TreeFamily(answer.roots, problem, names)
+            tree: Tree | None = family.tree(len(family))
+            rules = family.tree(len(family)).rules
+        else:
+            found = solve_rules(
+                problem,
+                preset=self.preset,
+                gap=self.gap,
+                n_jobs=n_jobs,
+                seed=seed,
+                deadline=deadline,
+                progress=reporter(self.verbose),
+            )
+            rules = RuleSet.from_paths(found.paths, problem, names).by_support()
+            tree = Tree.from_rules(rules)
+        certificate = Certificate(
+            status=found.status,
+            value=found.value,
+            bound=found.bound,
+            weight=float(totals.sum()),
+            unit=objective.unit,
+            structure=self.structure,
+            leaves=len(rules),
+            depth=tree.depth if family is not None and tree is not None else rules.depth,
+            search_space=search_space(problem, self.structure, self.n_bins, self.splits),
+            lp_value=found.lp_value,
+            exact_pricing=found.exact_pricing,
+            columns=found.columns,
+            rows=found.rows,
+            iterations=found.iterations,
+        )
+        solved = deadline.elapsed
+        checks = check(
+            rules,
+            certificate,
+            _codes_in_use(rules, inputs),
+            labels,
+            weight,
+            problem.costs,
+            max_depth=problem.max_depth,
+            max_leaves=problem.max_leaves,
+            min_support=problem.min_support,
+            constraints=problem.rows,
+            row_of=table.row_of,
+        )
+        seconds = {"data": data_seconds, **found.seconds, "check": deadline.elapsed - solved}
+
+        for name in ("feature_names_in_", "loss_by_leaves_", "_family"):
+            vars(self).pop(name, None)
+        self.n_features_in_ = learner.n_features_in_
+        if "feature_names_in_" in vars(learner):
+            self.feature_names_in_ = learner.feature_names_in_
+        self.classes_ = classes
+        self.graph_ = problem.graph
+        self.rules_ = rules
+        self.tree_ = tree
+        self.certificate_ = replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
+        self._class_scale = scale
+        if answer is not None:
+            self.loss_by_leaves_ = np.array(answer.losses)
+            self._family = family
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        rule = self.apply(X)
+        return np.asarray(self.classes_[np.array([rule.label for rule in self.rules_])[rule]])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The share of each class in the training weight of the row's rule, `class_weight` included.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float, shape (n_samples, n_classes)
+        """
+        rule = self.apply(X)
+        weights = np.array([rule.class_weights for rule in self.rules_])
+        scaled = weights * self._class_scale
+        # Where class_weight leaves nothing of a rule, its plain weights have to do.
+        scaled = np.where(scaled.sum(axis=1, keepdims=True) > 0, scaled, weights)
+        return np.asarray((scaled / scaled.sum(axis=1, keepdims=True))[rule])
+
+    def apply(self, X: Any) -> npt.NDArray[np.intp]:
+        """The rule that answers for each row, as a position in ``rules_``.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of int, shape (n_samples,)
+        """
+        codes = self._encode(X)
+        if self.tree_ is not None and self.certificate_.structure == "tree":
+            return self.tree_.apply(codes)
+        return self.rules_.assign(codes)
+
+    def matches(self, X: Any) -> npt.NDArray[np.intp]:
+        """How many rules each row meets; one for every training row.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of int, shape (n_samples,)
+        """
+        codes = self._encode(X)
+        return np.asarray(self.rules_.matches(codes).sum(axis=1))
+
+    def decision_path(self, X: Any) -> csr_matrix:
+        """Which nodes of ``tree_`` each row passes.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        sparse matrix of bool, shape (n_samples, n_nodes)
+        """
+        codes = self._encode(X)
+        if self.tree_ is None:
+            raise ValueError(
+                "The rules of this model are not a tree; fit with structure='tree' to have decision paths."
+            )
+        return self.tree_.decision_path(codes)
+
+    def with_leaves(self, leaves: int) -> Self:
+        """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
+
+        Parameters
+        ----------
+        leaves : int
+            From 1 to the length of ``loss_by_leaves_``.
+
+        Returns
+        -------
+        OptimalTreeClassifier
+        """
+        check_is_fitted(self, "certificate_")
+        family: TreeFamily | None = vars(self).get("_family")
+        if family is None:
+            raise ValueError("with_leaves needs a model that was fitted with structure='tree'.")
+        if not 1 <= leaves <= len(family):
+            raise ValueError(f"leaves={leaves!r} is not possible; use a number from 1 to {len(family)}.")
+        tree = family.tree(leaves)
+        value = float(self.loss_by_leaves_[leaves - 1])
+        proven = self.certificate_.status == "optimal"
+        model = copy.copy(self)
+        model.max_leaves = leaves
+        model.tree_, model.rules_ = tree, tree.rules
+        # A bound for larger trees holds for smaller ones as well.
+        model.certificate_ = replace(
+            self.certificate_,
+            value=value,
+            bound=value if proven else self.certificate_.bound,
+            leaves=tree.n_leaves,
+            depth=tree.depth,
+        )
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _encode(self, X: Any) -> CodeArray:
+        check_is_fitted(self, "certificate_")
+        _check_names(self, X, reset=False)
+        return encode_rows(self.rules_.features, read_columns(X, self.feature_kinds, training=False))
+
+
+def _check_names(estimator: OptimalTreeClassifier, X: Any, *, reset: bool) -> None:
+    """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
+    if is_into_dataframe(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    else:
+        validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def _codes_in_use(rules: RuleSet, inputs: Columns) -> CodeArray:
+    """Codes of all samples, those features only that occur in a rule; the others are left blank."""
+    used = sorted({condition.feature for rule in rules for condition in rule.conditions})
+    codes = np.empty((len(rules.features), inputs.n_samples), dtype=np.uint8)
+    codes[used] = encode_rows([rules.features[f] for f in used], inputs)
+    return codes
