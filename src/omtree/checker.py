@@ -93,7 +93,8 @@ def check(
     depth = max(len(rule.conditions) for rule in rules)
     if certificate.depth > max_depth or depth > certificate.depth:
         raise CertificateError(
-            f"The rules have up to {depth} conditions; the certificate says {certificate.depth}, the limit is {max_depth}."
+            f"The rules have up to {depth} conditions; the certificate says {certificate.depth}, "
+            f"the limit is {max_depth}."
         )
     if len(rules) > max_leaves or certificate.leaves != len(rules):
         raise CertificateError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -19,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from omtree.certificate import Certificate
 from omtree.checker import check
 from omtree.constraints import Constraint
-from omtree.data import Columns, encode_rows, make_features, make_table, read_columns
+from omtree.data.build import encode_rows, make_features, make_table
+from omtree.data.columns import Columns, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
 from omtree.family import TreeFamily
@@ -202,8 +204,13 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if np.count_nonzero(totals) < 2:
             raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
 
-        features = make_features(inputs, labels, weight, len(classes), self.n_bins)
-        table = make_table(inputs, features, labels, weight, len(classes))
+        # The data layer knows equal weights as None.
+        uneven = None if sample_weight is None else weight
+        features, dropped = make_features(inputs, labels, len(classes), uneven, self.n_bins, self.binning)
+        if dropped:
+            reasons = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
+            warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=2)
+        table = make_table(inputs, features, labels, len(classes), uneven)
         order = feature_positions(self.feature_order, inputs.names, table, seed)
         scale = class_scale(self.class_weight, classes, totals)
         problem = Problem(
@@ -369,7 +376,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         codes = self._encode(X)
         if self.tree_ is None:
             raise ValueError(
-                "The rules of this model are not a tree; fit with structure='tree' to have decision paths."
+                "The rules of this model are not a tree; fit with structure='tree' instead."
             )
         return self.tree_.decision_path(codes)
 
@@ -415,7 +422,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _encode(self, X: Any) -> CodeArray:
         check_is_fitted(self, "certificate_")
         _check_names(self, X, reset=False)
-        return encode_rows(self.rules_.features, read_columns(X, self.feature_kinds, training=False))
+        return encode_rows(read_columns(X, self.feature_kinds, training=False), self.rules_.features)
 
 
 def _check_names(estimator: OptimalTreeClassifier, X: Any, *, reset: bool) -> None:
@@ -430,5 +437,5 @@ def _codes_in_use(rules: RuleSet, inputs: Columns) -> CodeArray:
     """Codes of all samples, those features only that occur in a rule; the others are left blank."""
     used = sorted({condition.feature for rule in rules for condition in rule.conditions})
     codes = np.empty((len(rules.features), inputs.n_samples), dtype=np.uint8)
-    codes[used] = encode_rows([rules.features[f] for f in used], inputs)
+    codes[used] = encode_rows(inputs, tuple(rules.features[f] for f in used))
     return codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -44,7 +44,7 @@ def solve_rules(
     if not problem.graph.levels and not problem.rows:
         return _single_rule(problem)
     options = columns.Options.paper() if preset == "paper" else columns.Options()
-    options = options.replace(gap=gap, n_jobs=n_jobs, seed=seed)
+    options = replace(options, gap=gap, n_jobs=n_jobs, seed=seed)
     solution: Solution = columns.solve(problem, options, deadline, progress=progress)
     if not solution.paths:
         raise InfeasibleError(solution.reason)

@@ -91,7 +91,7 @@ def class_scale(
         return np.divide(totals.sum(), len(classes) * totals, out=np.ones(len(classes)), where=totals > 0)
     if not isinstance(class_weight, Mapping):
         raise ValueError(
-            f"class_weight={class_weight!r} is not known; use None, 'balanced' or a dict of class to weight."
+            f"class_weight={class_weight!r} is not known; use None, 'balanced' or a dict."
         )
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
@@ -100,6 +100,6 @@ def class_scale(
     scale = np.array([float(class_weight.get(label, 1.0)) for label in known])
     if not np.isfinite(scale).all() or scale.min() < 0:
         raise ValueError(
-            f"class_weight={class_weight!r} has weights that are negative or not finite; use positive ones."
+            f"class_weight={class_weight!r} has negative or infinite weights; use positive ones."
         )
     return scale

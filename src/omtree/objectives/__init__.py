@@ -14,8 +14,8 @@ __all__ = ["Objective", "find_objective"]
 def find_objective(objective: str | Objective) -> Objective:
     """The objective of this name, or the object itself when it is one.
 
-    The objective ``"x"`` is the attribute ``objective`` of the module ``omtree.objectives.x``, so that a new file is all
-    a new objective takes.
+    The objective ``"x"`` is the attribute ``objective`` of the module ``omtree.objectives.x``, so that a new file is
+    all a new objective takes.
 
     Examples
     --------
