@@ -8,8 +8,21 @@
 
 namespace omtree {
 
+/// A column of numbers where it lies in memory; the distance between neighbours is counted in numbers.
+struct Numbers {
+    const double *data;
+    std::ptrdiff_t stride;
+    std::size_t size;
+
+    double operator[](std::size_t i) const { return data[static_cast<std::ptrdiff_t>(i) * stride]; }
+};
+
 /// Code of each value: the number of thresholds that are <= it, and `missing` for NaN.
-void bin_codes(std::span<const double> values, std::span<const double> thresholds, std::uint8_t missing,
-               std::span<std::uint8_t> codes);
+void bin_codes(Numbers values, std::span<const double> thresholds, std::uint8_t missing, std::span<std::uint8_t> codes);
+
+/// Finds rows with equal codes. `codes` holds one feature after the other, `row_of.size()` codes each.
+/// Fills `row_of` with the merged row of every row and returns the first row of every merged row;
+/// merged rows are numbered in order of their first appearance.
+std::vector<std::int64_t> merge_rows(std::span<const std::uint8_t> codes, std::span<std::int64_t> row_of);
 
 } // namespace omtree

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from omtree import _native
+from omtree.data import wording
+
+if TYPE_CHECKING:
+    from omtree.data.columns import Column
 
 Kind = Literal["numeric", "ordinal", "nominal"]
 FloatArray = npt.NDArray[np.float64]
@@ -16,6 +23,16 @@ CodeArray = npt.NDArray[np.uint8]
 UNKNOWN = 255
 #: A feature has at most this many codes, the code of "missing" included.
 MAX_CODES = 254
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """One level that stands for all the rare levels of a column with too many."""
+
+    members: frozenset[Any]
+
+    def __str__(self) -> str:
+        return "(other)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +57,7 @@ class Feature:
         Numeric features: the ``n_values - 1`` increasing cut points; code ``b`` holds
         ``thresholds[b - 1] <= x < thresholds[b]``.
     levels : tuple or None
-        Ordinal and nominal features: the original value behind each code.
+        Ordinal and nominal features: the original value behind each code, or a `Pooled` for several.
     target_order : tuple of int or None
         Nominal features: all codes ("missing" included) sorted along the target.
     """
@@ -63,6 +80,52 @@ class Feature:
     def ordered(self) -> bool:
         """Whether conditions on this feature are intervals of its values."""
         return self.kind != "nominal"
+
+    def describe(self, codes: Sequence[int]) -> str:
+        """The condition that this feature has one of `codes`, in words and original units.
+
+        >>> import numpy as np
+        >>> age = Feature("age", 0, "numeric", 3, True, thresholds=np.array([18.0, 35.0]))
+        >>> age.describe((1,)), age.describe((0, 3))
+        ('18 <= age < 35', 'age < 18 or missing')
+        """
+        return wording.describe(self, codes)
+
+    def encode(self, column: Column, out: CodeArray | None = None) -> CodeArray:
+        """Codes of a raw column; `UNKNOWN` for levels, and missing cells, that training did not have.
+
+        Parameters
+        ----------
+        column : Column
+            The column, of the training data or of new data. It need not have the training column's kind: levels are
+            found by their value, and numbers and booleans are read as numbers where training had numbers.
+        out : array of uint8, optional
+            Where to write the codes.
+        """
+        if out is None:
+            out = np.empty(len(column.values), dtype=np.uint8)
+        missing = self.n_values if self.has_missing else UNKNOWN
+        if self.kind == "numeric":
+            assert self.thresholds is not None
+            _native.bin_codes(_numbers(column), self.thresholds, missing, out)
+        elif column.levels is not None:
+            # The last entry is the one that position -1, a missing cell, refers to.
+            of_level = np.array([*self._codes_of(column.levels), missing], dtype=np.uint8)
+            np.take(of_level, column.values, out=out, mode="wrap")
+        else:
+            values, position = np.unique(column.values, return_inverse=True)
+            present = values[~np.isnan(values)]
+            of_value = np.array([*self._codes_of(present.tolist()), missing], dtype=np.uint8)
+            out[:] = of_value[position]
+        return out
+
+    def _codes_of(self, levels: Sequence[Any]) -> list[int]:
+        assert self.levels is not None
+        code_of: dict[Any, int] = {}
+        for code, level in enumerate(self.levels):
+            code_of.update((member, code) for member in (level.members if isinstance(level, Pooled) else (level,)))
+        # A level that is no text here may have been one in training, where texts shared the column with numbers.
+        return [code_of.get(level, code_of.get(wording.text_of(level), UNKNOWN)) for level in levels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,3 +158,12 @@ class Table:
     def weight(self) -> FloatArray:
         """Sample weight of each merged row."""
         return np.asarray(self.counts.sum(axis=1))
+
+
+def _numbers(column: Column) -> FloatArray:
+    """The column as numbers, if it holds numbers or booleans."""
+    if column.levels is None:
+        return column.values
+    if not all(isinstance(level, (bool, int, float)) for level in column.levels):
+        raise ValueError(f"Column {column.name!r} was numeric in training but is {column.kind} now; give numbers.")
+    return np.array([*column.levels, np.nan], dtype=np.float64)[column.values]

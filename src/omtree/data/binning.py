@@ -1,0 +1,171 @@
+"""Where to cut numbers into bins.
+
+Every function here returns increasing thresholds; bin ``b`` holds ``thresholds[b - 1] <= x < thresholds[b]``. They
+look at the data only through distinct values and the weight at each, so a row of weight 2 counts as two rows and a row of
+weight 0 as none. Missing cells (NaN) take no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree import _native
+from omtree.data.table import MAX_CODES, FloatArray
+
+Binning = Literal["quantile", "supervised", "exact"]
+
+_EQUAL = np.empty(0)
+
+
+def readable_between(low: float, high: float) -> float:
+    """The most readable number ``t`` with ``low < t <= high``.
+
+    Zero if it is there; an integer between integers; otherwise the number with the fewest significant digits, of those the
+    one closest to the middle.
+
+    >>> readable_between(17.0, 18.0), readable_between(0.2137, 0.2891), readable_between(-3.5, 1.0)
+    (18.0, 0.25, 0.0)
+    """
+    if low < 0.0 <= high:
+        return 0.0
+    whole = low.is_integer() and high.is_integer()
+    middle = low / 2 + high / 2
+    for digits in range(17):
+        # The number nearest to the middle is the only candidate, but for the upper end, which alone is included.
+        for candidate in (float(f"{middle:.{digits}e}"), high):
+            if low < candidate <= high and (candidate != high or float(f"{high:.{digits}e}") == high):
+                if not whole or candidate.is_integer():
+                    return candidate
+    return high
+
+
+def quantile_thresholds(values: FloatArray, weights: FloatArray | None, n_bins: int) -> FloatArray:
+    """Thresholds that cut the weight into `n_bins` parts as equal as the values allow.
+
+    A column with at most `n_bins` distinct values keeps them all apart. Otherwise the cuts come right above the smallest
+    values with at least ``q / n_bins`` of the weight at or below them. A value on which several cuts fall gets a bin
+    of its own, and there may be fewer bins then.
+
+    >>> quantile_thresholds(np.array([1.0, 2.0, 2.0, 3.0, 7.5, 9.0]), None, 3)
+    array([3., 5.])
+    """
+    distinct = _native.few_distinct(values, _EQUAL if weights is None else weights, n_bins)
+    if len(distinct) <= n_bins:
+        return _boundaries(distinct)
+    return _place(_native.quantile_cuts(values, _EQUAL if weights is None else weights, n_bins))
+
+
+def exact_thresholds(
+    values: FloatArray, weights: FloatArray | None, max_thresholds: int = MAX_CODES - 1, name: str = "x"
+) -> FloatArray:
+    """A threshold between every two neighbouring distinct values; an error naming the column when they are too many."""
+    distinct = _native.few_distinct(values, _EQUAL if weights is None else weights, max_thresholds + 1)
+    if len(distinct) > max_thresholds + 1:
+        raise ValueError(
+            f"Column {name!r} has more than {max_thresholds + 1} distinct values, too many for binning='exact'; "
+            "use binning='quantile' or 'supervised'."
+        )
+    return _boundaries(distinct)
+
+
+def supervised_thresholds(
+    values: FloatArray, labels: npt.NDArray[np.integer], weights: FloatArray | None, max_thresholds: int
+) -> FloatArray:
+    """Thresholds where the label changes between neighbouring distinct values.
+
+    No other threshold can be needed by a tree that separates the labels of this column as well as possible. When there
+    are more than `max_thresholds`, those are kept that best-first splitting by information gain takes first.
+    """
+    keep = ~np.isnan(values)
+    if weights is not None:
+        keep &= weights > 0.0
+    order = np.argsort(values[keep], kind="stable")
+    ordered = values[keep][order]
+    if len(ordered) == 0:
+        return np.empty(0)
+    label = labels[keep][order]
+    weight = np.ones(len(ordered)) if weights is None else weights[keep][order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] > ordered[:-1]]))
+    group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(ordered)))
+    n_classes = int(label.max()) + 1
+    # Weight of each class at each distinct value.
+    at = np.bincount(group * n_classes + label, weights=weight, minlength=len(starts) * n_classes)
+    at = at.reshape(len(starts), n_classes)
+    distinct = ordered[starts]
+    only = np.where((at > 0).sum(axis=1) == 1, at.argmax(axis=1), -1)
+    cuts = np.flatnonzero((only[1:] != only[:-1]) | (only[1:] < 0))
+    below = np.cumsum(at, axis=0)
+    if len(cuts) > max_thresholds:
+        cuts = _best_cuts(np.concatenate([np.zeros((1, n_classes)), below[cuts], below[-1:]]), cuts, max_thresholds)
+    return _place(zip(distinct[cuts].tolist(), distinct[cuts + 1].tolist(), strict=True))
+
+
+def refine_thresholds(
+    values: FloatArray, weights: FloatArray | None, current: FloatArray, chosen: Iterable[float], per_side: int
+) -> FloatArray:
+    """Finer thresholds around those that turned out to matter.
+
+    Keeps every threshold in `chosen` and adds up to `per_side` quantile cuts on each of its sides, between it and the
+    neighbouring threshold of `current`. The other thresholds of `current` are given up.
+
+    >>> ages = np.arange(18.0, 80.0)
+    >>> refine_thresholds(ages, None, np.array([30.0, 45.0, 60.0]), [45.0], 2)
+    array([35., 40., 45., 50., 55.])
+    """
+    result = set(map(float, chosen))
+    edges = np.concatenate([[-np.inf], current, [np.inf]])
+    for cut in sorted(result):
+        place = int(np.searchsorted(edges, cut))
+        after = int(np.searchsorted(edges, cut, side="right"))
+        for low, high in ((edges[place - 1], cut), (cut, edges[after])):
+            inside = (values >= low) & (values < high)
+            result.update(
+                quantile_thresholds(values[inside], None if weights is None else weights[inside], per_side + 1).tolist()
+            )
+    return np.array(sorted(result))
+
+
+def _boundaries(distinct: FloatArray) -> FloatArray:
+    return _place(zip(distinct[:-1].tolist(), distinct[1:].tolist(), strict=True))
+
+
+def _place(pairs: Iterable[tuple[float, float]]) -> FloatArray:
+    return np.array([readable_between(low, high) for low, high in pairs], dtype=np.float64)
+
+
+def _best_cuts(below: FloatArray, cuts: npt.NDArray[np.intp], count: int) -> npt.NDArray[np.intp]:
+    """The `count` cuts that best-first splitting by information gain takes first.
+
+    ``below[i]`` is the class weight below cut ``i - 1``; its first row is zero and its last the total.
+    """
+
+    def impurity(mass: FloatArray) -> FloatArray:
+        total = mass.sum(axis=-1, keepdims=True)
+        share = np.divide(mass, total, out=np.ones_like(mass), where=mass > 0)
+        return np.asarray(-(mass * np.log(share)).sum(axis=-1))
+
+    def best_split(low: int, high: int) -> tuple[float, int]:
+        """Largest gain of a cut strictly inside ``low .. high``, and its place."""
+        if high - low < 2:
+            return -1.0, -1
+        inner = below[low + 1 : high]
+        after = impurity(inner - below[low]) + impurity(below[high] - inner)
+        place = int(after.argmin())
+        return float(impurity(below[high] - below[low]) - after[place]), low + 1 + place
+
+    segments = [(0, len(below) - 1)]
+    splits = [best_split(*segments[0])]
+    taken: list[int] = []
+    while len(taken) < count:
+        best = max(range(len(splits)), key=lambda i: splits[i][0])
+        (low, high), (_, place) = segments[best], splits[best]
+        taken.append(place)
+        segments[best], splits[best] = (low, place), best_split(low, place)
+        segments.append((place, high))
+        splits.append(best_split(place, high))
+    kept: npt.NDArray[np.intp] = cuts[np.sort(np.array(taken) - 1)]
+    return kept

@@ -1,0 +1,216 @@
+"""Raw columns in, features and the coded table out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree import _native
+from omtree.data.binning import Binning, exact_thresholds, quantile_thresholds, supervised_thresholds
+from omtree.data.columns import Column, Columns
+from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+
+def make_features(
+    columns: Columns,
+    y_codes: IntArray,
+    n_classes: int,
+    sample_weight: FloatArray | None = None,
+    n_bins: int = 8,
+    binning: Binning = "quantile",
+) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
+    """Turn the columns that vary into features.
+
+    A nominal column with more than 254 codes keeps its most frequent levels; the rest become one level, "(other)", and a
+    warning says so. Levels that no sample of positive weight has are left out.
+
+    Parameters
+    ----------
+    columns : Columns
+    y_codes : array of int, shape (n_samples,)
+        The class of each sample, ``0 .. n_classes - 1``.
+    n_classes : int
+    sample_weight : array of float, optional
+        A sample of weight zero counts as absent.
+    n_bins : int
+        Most bins of a number.
+    binning : {"quantile", "supervised", "exact"}
+
+    Returns
+    -------
+    features : tuple of Feature
+    dropped : list of (name, reason)
+        The columns that can't distinguish anything.
+
+    Examples
+    --------
+    >>> from omtree.data.columns import read_columns
+    >>> columns = read_columns([[18, "a"], [35, "a"], [60, "a"]])
+    >>> features, dropped = make_features(columns, np.array([0, 1, 1]), 2)
+    >>> features[0].describe((1, 2)), dropped
+    ('x0 >= 30', [('x1', 'it is constant')])
+    """
+    if not 2 <= n_bins < MAX_CODES:
+        raise ValueError(f"n_bins must be between 2 and {MAX_CODES - 1}, got {n_bins}.")
+    if binning not in get_args(Binning):
+        raise ValueError(f"binning must be one of {', '.join(map(repr, get_args(Binning)))}, got {binning!r}.")
+    weights = _checked(sample_weight)
+    present = None if weights is None or weights.all() else weights > 0.0
+    features: list[Feature] = []
+    dropped: list[tuple[str, str]] = []
+    for position, column in enumerate(columns):
+        if column.levels is None:
+            made = _numeric_feature(column, position, y_codes, weights, present, n_bins, binning)
+        else:
+            made = _level_feature(column, position, y_codes, n_classes, weights)
+        if isinstance(made, str):
+            dropped.append((column.name, made))
+        else:
+            features.append(made)
+    return tuple(features), dropped
+
+
+def make_table(
+    columns: Columns,
+    features: tuple[Feature, ...],
+    y_codes: IntArray,
+    n_classes: int,
+    sample_weight: FloatArray | None = None,
+    merge: bool = True,
+) -> Table:
+    """Code the samples and merge those with equal codes, in order of first appearance.
+
+    Parameters
+    ----------
+    columns : Columns
+    features : tuple of Feature
+        Made from these columns; their thresholds may have been changed since.
+    y_codes : array of int, shape (n_samples,)
+    n_classes : int
+    sample_weight : array of float, optional
+        Samples of weight zero are left out.
+    merge : bool
+        When False, every sample keeps a row of its own.
+    """
+    weights = _checked(sample_weight)
+    codes = encode_rows(columns, features)
+    kept = None
+    if weights is not None and not weights.all():
+        kept = np.flatnonzero(weights)
+        codes, y_codes, weights = np.take(codes, kept, axis=1), y_codes[kept], weights[kept]
+    rows = np.arange(codes.shape[1], dtype=np.int64)
+    if merge:
+        first = _native.merge_rows(codes, rows)
+        if len(first) < codes.shape[1]:
+            codes = np.take(codes, first, axis=1)
+    n_rows = codes.shape[1]
+    counts = np.bincount(rows * n_classes + y_codes, weights=weights, minlength=n_rows * n_classes)
+    row_of = rows
+    if kept is not None:
+        row_of = np.full(columns.n_samples, -1, dtype=np.int64)
+        row_of[kept] = rows
+    return Table(tuple(features), codes, counts.astype(np.float64, copy=False).reshape(n_rows, n_classes), row_of)
+
+
+def encode_rows(columns: Columns, features: tuple[Feature, ...]) -> CodeArray:
+    """Codes of every sample, shape (n_features, n_samples)."""
+    codes = np.empty((len(features), columns.n_samples), dtype=np.uint8)
+    for row, feature in zip(codes, features, strict=True):
+        feature.encode(columns[feature.column], out=row)
+    return codes
+
+
+def _checked(sample_weight: FloatArray | None) -> FloatArray | None:
+    """Weights as contiguous floats; None when all are one."""
+    if sample_weight is None:
+        return None
+    weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    return None if bool((weights == 1.0).all()) else weights
+
+
+def _numeric_feature(
+    column: Column,
+    position: int,
+    y_codes: IntArray,
+    weights: FloatArray | None,
+    present: npt.NDArray[np.bool_] | None,
+    n_bins: int,
+    binning: Binning,
+) -> Feature | str:
+    values = column.values
+    has_missing = column.has_missing and (present is None or bool(np.isnan(values[present]).any()))
+    if binning == "quantile":
+        thresholds = quantile_thresholds(values, weights, n_bins)
+    elif binning == "supervised":
+        thresholds = supervised_thresholds(values, y_codes, weights, n_bins - 1)
+    else:
+        thresholds = exact_thresholds(values, weights, MAX_CODES - 1 - has_missing, column.name)
+    if len(thresholds) == 0:
+        n_distinct = len(_native.few_distinct(values, np.empty(0) if weights is None else weights, 1))
+        if n_distinct == 0:
+            return "all its cells are missing"
+        if not has_missing:
+            return "it is constant" if n_distinct == 1 else "no threshold on it separates the classes"
+    return Feature(column.name, position, "numeric", len(thresholds) + 1, has_missing, thresholds=thresholds)
+
+
+def _level_feature(
+    column: Column, position: int, y_codes: IntArray, n_classes: int, weights: FloatArray | None
+) -> Feature | str:
+    assert column.levels is not None
+    # Shifted by one, so that missing cells are counted first.
+    mass = np.bincount(column.values + 1, weights=weights, minlength=len(column.levels) + 1)
+    has_missing = bool(mass[0] > 0)
+    used = np.flatnonzero(mass[1:])
+    if len(used) == 0:
+        return "all its cells are missing"
+    if len(used) == 1 and not has_missing:
+        return "it is constant"
+    levels = tuple(column.levels[i] for i in used)
+    limit = MAX_CODES - has_missing
+    if len(levels) > limit:
+        if column.kind == "ordinal":
+            raise ValueError(
+                f"Column {column.name!r} has {len(levels)} ordered levels, more than the {limit} possible; "
+                "make it numeric or merge some of its levels."
+            )
+        # A stable sort: of equally frequent levels the earlier ones stay.
+        frequent = np.sort(np.argsort(-mass[1:][used], kind="stable")[: limit - 1])
+        rare = frozenset(levels) - {levels[i] for i in frequent}
+        warnings.warn(
+            f"Column {column.name!r} has {len(levels)} levels; the {len(rare)} rarest are treated as one, '(other)'.",
+            stacklevel=3,
+        )
+        levels = (*(levels[i] for i in frequent), Pooled(rare))
+    feature = Feature(column.name, position, column.kind, len(levels), has_missing, levels=levels)
+    if column.kind == "ordinal":
+        return feature
+    order = _target_order(feature.encode(column), feature.n_codes, y_codes, n_classes, weights)
+    return Feature(column.name, position, "nominal", len(levels), has_missing, levels=levels, target_order=order)
+
+
+def _target_order(
+    codes: CodeArray, n_codes: int, y_codes: IntArray, n_classes: int, weights: FloatArray | None
+) -> tuple[int, ...]:
+    """The codes along the target: by the rate of class 1, or along the main axis of the class shares.
+
+    The axis points to the class that it depends on most (the first of equals); equal codes keep their order.
+    """
+    size = n_codes * n_classes
+    mass = np.bincount(codes * np.int64(n_classes) + y_codes, weights=weights, minlength=size)[:size]
+    mass = mass.reshape(n_codes, n_classes).astype(np.float64)
+    total = mass.sum(axis=1, keepdims=True)
+    share = mass / total
+    if n_classes == 2:
+        score = share[:, 1]
+    else:
+        centred = share - mass.sum(axis=0) / total.sum()
+        axis = np.linalg.svd(centred * np.sqrt(total / total.sum()), full_matrices=False)[2][0]
+        size_of = np.round(np.abs(axis), 9)
+        score = centred @ (axis * np.sign(axis[int(size_of.argmax())]))
+    return tuple(np.argsort(np.round(score, 9), kind="stable").tolist())

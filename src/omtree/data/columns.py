@@ -1,0 +1,332 @@
+"""Arrays and data frames in, typed raw columns out."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array
+
+from omtree.data.table import FloatArray, Kind
+from omtree.data.wording import text_of
+
+#: A kind, or the levels of an ordinal column in their order.
+KindChoice = Kind | Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One input column, typed but not yet coded.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"numeric", "ordinal", "nominal"}
+    values : array
+        Numeric columns: float64, NaN where a cell is missing; possibly a view of the caller's data. Otherwise int32:
+        the position of each cell in `levels`, -1 where it is missing.
+    has_missing : bool
+        Whether any cell is missing.
+    levels : tuple or None
+        The distinct values of an ordinal or nominal column; those of an ordinal one in their order.
+    """
+
+    name: str
+    kind: Kind
+    values: npt.NDArray[Any]
+    has_missing: bool
+    levels: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """All columns of one input."""
+
+    columns: tuple[Column, ...]
+    n_samples: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The columns' kinds, in order."""
+        return tuple(column.kind for column in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, position: int) -> Column:
+        return self.columns[position]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+
+def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, *, training: bool = True) -> Columns:
+    """Read the columns of an array or data frame once.
+
+    Numbers are numeric; text, booleans and unordered categoricals nominal; ordered categoricals (and polars' Enum)
+    ordinal in their order. A column of Python objects is numeric when all its cells are numbers, nominal over
+    booleans when all are booleans, and otherwise nominal over the cells' texts, so that ``1``, ``1.0`` and ``"1"`` are
+    one value there. NaN, None, NA, NaT and null are missing; an empty text is not.
+
+    Parameters
+    ----------
+    X : array, list of rows, or pandas, polars or pyarrow data frame, shape (n_samples, n_features)
+    feature_kinds : mapping, optional
+        From a column's name (or position) to ``"numeric"``, ``"ordinal"``, ``"nominal"``, or to the levels of an
+        ordinal column in their order. ``"numeric"`` reads texts as numbers; numbers made ordinal or nominal have
+        their distinct values, sorted, as levels.
+    training : bool
+        When False, a cell outside the levels given in `feature_kinds` is let through as a level of its own, for the
+        feature to treat as never seen; in training it is an error.
+
+    Returns
+    -------
+    Columns
+
+    Examples
+    --------
+    >>> columns = read_columns([[18, "red"], [35, "blue"]])
+    >>> columns.kinds, columns[1].levels
+    (('numeric', 'nominal'), ('blue', 'red'))
+    """
+    frame = X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError("X is a lazy frame; collect it first (X.collect()).")
+    if isinstance(frame, nw.DataFrame):
+        labels: list[Any] = list(frame.columns)
+        names = [str(label) for label in labels]
+        _check_names(names)
+        if not names or not len(frame):
+            # scikit-learn's own sentence for empty data.
+            check_array(np.empty(frame.shape), dtype=None)
+        chosen = _choices(feature_kinds, labels)
+        read = [_from_series(series, name) for series, name in zip(frame.iter_columns(), names, strict=True)]
+        n_samples = len(frame)
+    else:
+        array = _as_array(X)
+        n_samples = len(array)
+        names = labels = [f"x{i}" for i in range(array.shape[1])]
+        chosen = _choices(feature_kinds, labels)
+        read = _from_array(array, names)
+    for position, choice in chosen.items():
+        read[position] = _override(read[position], choice, training)
+    return Columns(tuple(read), n_samples)
+
+
+def _as_array(X: Any) -> npt.NDArray[Any]:
+    """A two-dimensional array of at least one row and column, or the error scikit-learn gives."""
+    array = check_array(X, dtype=None, ensure_all_finite=False)
+    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        # A list of mixed rows: numpy would turn its numbers into text.
+        array = np.asarray(X, dtype=object)
+    return cast(npt.NDArray[Any], array)
+
+
+def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
+    kind = array.dtype.kind
+    if kind in "iuf":
+        matrix = array.astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = matrix.sum(axis=0)
+        # A finite sum proves that nothing is missing or infinite; only the other columns are looked at closely.
+        return [
+            _numeric(name, matrix[:, i], suspicious=not finite)
+            for i, (name, finite) in enumerate(zip(names, np.isfinite(sums).tolist(), strict=True))
+        ]
+    if kind in "mM":
+        raise _not_a_date(names[0])
+    if kind == "b":
+        return [_flags(name, array[:, i]) for i, name in enumerate(names)]
+    return [_from_cells(name, array[:, i].tolist()) for i, name in enumerate(names)]
+
+
+def _from_series(series: nw.Series[Any], name: str) -> Column:
+    dtype = series.dtype
+    if dtype.is_numeric():
+        values = series.cast(nw.Float64()).to_numpy()
+        if values.dtype != np.float64:  # nullable types may come as objects
+            values = np.array([np.nan if _is_missing(cell) else cell for cell in values.tolist()], dtype=np.float64)
+        return _numeric(name, values, suspicious=True)
+    if isinstance(dtype, nw.Boolean):
+        flags = series.to_numpy()
+        if flags.dtype == np.bool_:
+            return _flags(name, flags)
+    if dtype.is_temporal():
+        raise _not_a_date(name)
+    if dtype.is_nested() or isinstance(dtype, nw.Binary):
+        raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
+    levels = _ordered_categories(series)
+    cells = series.to_list()
+    if levels is not None:
+        return _with_levels(name, "ordinal", cells, levels)
+    return _from_cells(name, cells)
+
+
+def _ordered_categories(series: nw.Series[Any]) -> tuple[Any, ...] | None:
+    """The categories of a series whose type says that they are ordered."""
+    if isinstance(series.dtype, nw.Enum):
+        native = series.to_native()
+        # A pandas categorical may have categories that are not text.
+        categories = native.cat.categories if hasattr(native, "cat") and hasattr(native.cat, "categories") else None
+        return tuple(series.dtype.categories if categories is None else categories.tolist())
+    arrow_type = getattr(series.to_native(), "type", None)
+    if isinstance(series.dtype, nw.Categorical) and getattr(arrow_type, "ordered", False):
+        return tuple(series.to_native().unify_dictionaries().chunk(0).dictionary.to_pylist())
+    return None
+
+
+def _from_cells(name: str, cells: list[Any]) -> Column:
+    """A column of Python objects, its kind decided by what they are."""
+    distinct = _distinct(name, cells)
+    if not distinct:
+        return Column(name, "numeric", np.full(len(cells), np.nan), True)
+    # All cells, not the distinct ones: among those True stands for 1 as well.
+    if len(distinct) <= 2 and all(isinstance(cell, (bool, np.bool_)) or _is_missing(cell) for cell in cells):
+        return _with_levels(name, "nominal", cells, (False, True))
+    if all(isinstance(cell, numbers.Number) for cell in distinct):
+        return _numeric(name, _floats(name, cells), suspicious=True)
+    if all(isinstance(cell, str) for cell in distinct):
+        return _with_levels(name, "nominal", cells, tuple(sorted(map(str, distinct))))
+    texts = [None if _is_missing(cell) else text_of(cell) for cell in cells]
+    return _with_levels(name, "nominal", texts, tuple(sorted({text for text in texts if text is not None})))
+
+
+def _distinct(name: str, cells: list[Any]) -> list[Any]:
+    """The distinct cells that are not missing; an error for those that are no scalars."""
+    try:
+        distinct = [cell for cell in set(cells) if not _is_missing(cell)]
+    except TypeError:
+        distinct = cells
+    for cell in distinct:
+        if isinstance(cell, (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)):
+            raise _not_a_date(name)
+        if isinstance(cell, complex):
+            raise ValueError(f"Complex data not supported (column {name!r}).")
+        if not isinstance(cell, (str, numbers.Number, bool, np.bool_)) and not _is_missing(cell):
+            raise TypeError(
+                f"Column {name!r} holds a {type(cell).__name__}: its argument must be a string or a real number."
+            )
+    return distinct
+
+
+def _numeric(name: str, values: FloatArray, *, suspicious: bool) -> Column:
+    missing = False
+    if suspicious:
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(values.sum())
+    if suspicious:
+        if np.isinf(values).any():
+            raise ValueError(f"Column {name!r} has infinite values; replace them by numbers or by NaN (missing).")
+        missing = bool(np.isnan(values).any())
+    return Column(name, "numeric", values, missing)
+
+
+def _flags(name: str, flags: npt.NDArray[np.bool_]) -> Column:
+    return Column(name, "nominal", flags.astype(np.int32), False, (False, True))
+
+
+def _with_levels(name: str, kind: Kind, cells: list[Any], levels: tuple[Any, ...]) -> Column:
+    """Positions of the cells in `levels`; every cell must be missing or one of them."""
+    index = {level: code for code, level in enumerate(levels)}
+    index.update((cell, -1) for cell in set(cells).difference(index))
+    codes = np.fromiter(map(index.__getitem__, cells), dtype=np.int32, count=len(cells))
+    return Column(name, kind, codes, bool((codes < 0).any()), levels)
+
+
+def _floats(name: str, cells: list[Any]) -> FloatArray:
+    values = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        try:
+            values[i] = np.nan if _is_missing(cell) else float(cell)
+        except (TypeError, ValueError):
+            raise ValueError(f"Column {name!r} is to be numeric, but {cell!r} is not a number.") from None
+    return values
+
+
+def _override(column: Column, choice: KindChoice, training: bool) -> Column:
+    """The column read as the user says."""
+    if isinstance(choice, str):
+        if choice == column.kind:
+            return column
+        if choice == "numeric":
+            return _numeric(column.name, _floats(column.name, _cells(column)), suspicious=True)
+        if column.levels is None:
+            cells = _cells(column)
+            levels = tuple(sorted({cell for cell in cells if cell is not None}))
+            return _with_levels(column.name, cast(Kind, choice), cells, levels)
+        if choice == "ordinal" and any(isinstance(level, str) for level in column.levels):
+            raise ValueError(
+                f"Column {column.name!r} holds text, whose order is unknown; "
+                f"give its levels in order, as feature_kinds={{{column.name!r}: [...]}}."
+            )
+        return Column(column.name, cast(Kind, choice), column.values, column.has_missing, column.levels)
+    cells = _cells(column)
+    others = sorted({cell for cell in cells if cell is not None} - set(choice), key=str)
+    if others and training:
+        raise ValueError(
+            f"Column {column.name!r} has the value {others[0]!r}, which is not among the levels given in feature_kinds."
+        )
+    return _with_levels(column.name, "ordinal", cells, (*choice, *others))
+
+
+def _cells(column: Column) -> list[Any]:
+    """The column's cells as Python objects, None where missing, whole numbers as int."""
+    if column.levels is not None:
+        levels = (*column.levels, None)
+        return [levels[code] for code in column.values.tolist()]
+    return [None if cell != cell else int(cell) if cell.is_integer() else cell for cell in column.values.tolist()]
+
+
+def _choices(feature_kinds: Mapping[Any, KindChoice] | None, labels: Sequence[Any]) -> dict[int, KindChoice]:
+    """The user's choices by position of the column."""
+    chosen: dict[int, KindChoice] = {}
+    for key, choice in (feature_kinds or {}).items():
+        if key in labels:
+            position = labels.index(key)
+        elif isinstance(key, numbers.Integral) and 0 <= int(key) < len(labels):
+            position = int(key)
+        else:
+            raise ValueError(f"feature_kinds names the column {key!r}, which X does not have.")
+        known = choice in get_args(Kind) if isinstance(choice, str) else _are_levels(choice)
+        if not known:
+            raise ValueError(
+                f"feature_kinds[{key!r}] is {choice!r}; "
+                "it must be 'numeric', 'ordinal', 'nominal' or a list of different levels in order."
+            )
+        chosen[position] = choice
+    return chosen
+
+
+def _are_levels(choice: Any) -> bool:
+    return isinstance(choice, Sequence) and 0 < len(set(choice)) == len(choice)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"X has several columns named {name!r}; give each its own name.")
+        seen.add(name)
+
+
+def _not_a_date(name: str) -> ValueError:
+    return ValueError(
+        f"Column {name!r} holds dates or times; derive numbers or categories from it (year, weekday, days since ...)."
+    )
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, numbers.Number) and bool(cell != cell)

@@ -1,0 +1,110 @@
+"""Sets of codes in words, in the units of the original column."""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+if TYPE_CHECKING:
+    from omtree.data.table import Feature
+
+
+def show_number(value: SupportsFloat) -> str:
+    """The shortest text that reads back as the same number.
+
+    >>> show_number(35.0), show_number(0.25), show_number(1e22)
+    ('35', '0.25', '1e+22')
+    """
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
+
+
+def text_of(cell: Any) -> str:
+    """The text of a cell where numbers and texts share a column."""
+    if cell is True or cell is False:
+        return str(cell)
+    return show_number(cell) if isinstance(cell, numbers.Real) else str(cell)
+
+
+def show_level(level: Any) -> str:
+    """A level as it is shown in a condition; text that would be unclear between commas and braces is quoted."""
+    if isinstance(level, float):
+        return show_number(level)
+    text = str(level)
+    unclear = isinstance(level, str) and (text != text.strip() or not text or any(c in text for c in ",{}\n"))
+    return repr(text) if unclear else text
+
+
+def describe(feature: Feature, codes: Sequence[int]) -> str:
+    """The condition that the feature has one of these codes, in words."""
+    chosen = sorted(set(codes))
+    if not chosen or chosen[0] < 0 or chosen[-1] >= feature.n_codes:
+        raise ValueError(f"codes of {feature.name!r} must be some of 0 .. {feature.n_codes - 1}, got {tuple(codes)}.")
+    missing = feature.has_missing and chosen[-1] == feature.n_values
+    values = chosen[:-1] if missing else chosen
+    if len(chosen) == feature.n_codes:
+        return f"any {feature.name}"
+    if not values:
+        return f"{feature.name} is missing"
+    if len(values) == feature.n_values:
+        return f"{feature.name} is not missing"
+    if feature.kind == "numeric":
+        text = _interval_words(feature, values)
+    elif feature.kind == "ordinal":
+        text = _ordinal_words(feature, values)
+    else:
+        text = _group_words(feature, values)
+    return f"{text} or missing" if missing else text
+
+
+def _interval_words(feature: Feature, values: Sequence[int]) -> str:
+    assert feature.thresholds is not None
+    parts = []
+    for low, high in _runs(values):
+        above = f"{show_number(feature.thresholds[low - 1])}" if low > 0 else ""
+        below = f"{show_number(feature.thresholds[high])}" if high < feature.n_values - 1 else ""
+        if above and below:
+            parts.append(f"{above} <= {feature.name} < {below}")
+        else:
+            parts.append(f"{feature.name} >= {above}" if above else f"{feature.name} < {below}")
+    return " or ".join(parts)
+
+
+def _ordinal_words(feature: Feature, values: Sequence[int]) -> str:
+    assert feature.levels is not None
+    runs = _runs(values)
+    if len(values) == 1 or len(runs) > 1:
+        return _set_words(feature, values)
+    low, high = runs[0]
+    if low == 0:
+        return f"{feature.name} <= {show_level(feature.levels[high])}"
+    if high == feature.n_values - 1:
+        return f"{feature.name} >= {show_level(feature.levels[low])}"
+    return f"{show_level(feature.levels[low])} <= {feature.name} <= {show_level(feature.levels[high])}"
+
+
+def _group_words(feature: Feature, values: Sequence[int]) -> str:
+    others = [code for code in range(feature.n_values) if code not in values]
+    # Where cells can be missing, "not red" would leave open whether they are meant.
+    if not feature.has_missing and 2 * len(others) < len(values):
+        return _set_words(feature, others, "!=", "not in")
+    return _set_words(feature, values)
+
+
+def _set_words(feature: Feature, values: Sequence[int], single: str = "=", several: str = "in") -> str:
+    assert feature.levels is not None
+    shown = [show_level(feature.levels[code]) for code in values]
+    if len(shown) == 1:
+        return f"{feature.name} {single} {shown[0]}"
+    return f"{feature.name} {several} {{{', '.join(shown)}}}"
+
+
+def _runs(values: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of each run of consecutive codes."""
+    runs = []
+    for _, group in itertools.groupby(enumerate(values), lambda pair: pair[1] - pair[0]):
+        members = [code for _, code in group]
+        runs.append((members[0], members[-1]))
+    return runs
