@@ -375,9 +375,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """
         codes = self._encode(X)
         if self.tree_ is None:
-            raise ValueError(
-                "The rules of this model are not a tree; fit with structure='tree' instead."
-            )
+            raise ValueError("The rules of this model are not a tree; fit with structure='tree' instead.")
         return self.tree_.decision_path(codes)
 
     def with_leaves(self, leaves: int) -> Self:

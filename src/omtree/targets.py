@@ -90,16 +90,12 @@ def class_scale(
     if isinstance(class_weight, str) and class_weight == "balanced":
         return np.divide(totals.sum(), len(classes) * totals, out=np.ones(len(classes)), where=totals > 0)
     if not isinstance(class_weight, Mapping):
-        raise ValueError(
-            f"class_weight={class_weight!r} is not known; use None, 'balanced' or a dict."
-        )
+        raise ValueError(f"class_weight={class_weight!r} is not known; use None, 'balanced' or a dict.")
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
     if unknown:
         raise ValueError(f"class_weight names the class {unknown[0]!r}, which y does not have; y has {known}.")
     scale = np.array([float(class_weight.get(label, 1.0)) for label in known])
     if not np.isfinite(scale).all() or scale.min() < 0:
-        raise ValueError(
-            f"class_weight={class_weight!r} has negative or infinite weights; use positive ones."
-        )
+        raise ValueError(f"class_weight={class_weight!r} has negative or infinite weights; use positive ones.")
     return scale

@@ -33,7 +33,8 @@ def certificate(**changes: object) -> Certificate:
 
 
 @pytest.mark.parametrize(
-    ("value", "bound", "gap"), [(20.0, 15.0, 0.25), (20.0, 20.0, 0.0), (0.0, 0.0, 0.0), (5.0, 0.0, 1.0), (0.5, 0.25, 0.5)]
+    ("value", "bound", "gap"),
+    [(20.0, 15.0, 0.25), (20.0, 20.0, 0.0), (0.0, 0.0, 0.0), (5.0, 0.0, 1.0), (0.5, 0.25, 0.5)],
 )
 def test_gap_is_relative_to_the_value(value: float, bound: float, gap: float) -> None:
     """The gap is (value - bound) / value, and 0 when the two are equal, also at a value of 0."""
