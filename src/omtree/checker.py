@@ -126,6 +126,6 @@ def _check_row(row: GlobalRow, label: npt.NDArray[np.intp], tolerance: float) ->
     return ConstraintCheck(row.name, value, row.at_least, slack)
 
 
-def _same(what: str, claimed: npt.ArrayLike, found: npt.ArrayLike, tolerance: float) -> None:
+def _same(what: str, claimed: float | Sequence[float], found: float | FloatArray, tolerance: float) -> None:
     if np.abs(np.subtract(claimed, found)).max(initial=0.0) > tolerance:
         raise CertificateError(f"The certificate is wrong about {what}: it says {claimed}, the data say {found}.")

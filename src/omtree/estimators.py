@@ -10,13 +10,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
-from narwhals.dependencies import is_into_dataframe
-from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassifierMixin
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from omtree.base import OptimalTreeBase, check_names
 from omtree.certificate import Certificate
 from omtree.checker import check
 from omtree.constraints import Constraint
@@ -37,7 +35,7 @@ from omtree.targets import check_weights, class_scale, encode_labels
 from omtree.tree import Tree
 
 
-class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[misc]
     """The best small decision model a person can read, with a certificate of how good it is.
 
     Parameters
@@ -194,13 +192,13 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
         # A copy learns the names of the columns, so that a failing fit leaves nothing behind in this estimator.
         learner = copy.copy(self)
-        _check_names(learner, X, reset=True)
+        check_names(learner, X, reset=True)
         inputs = read_columns(X, self.feature_kinds)
         classes, labels = encode_labels(y)
         if len(labels) != inputs.n_samples:
             raise ValueError(f"X has {inputs.n_samples} rows and y has {len(labels)} labels; give one label per row.")
         weight = check_weights(sample_weight, len(labels))
-        totals = np.bincount(labels, weights=weight, minlength=len(classes))
+        totals = np.bincount(labels, weights=weight, minlength=len(classes)).astype(np.float64, copy=False)
         if np.count_nonzero(totals) < 2:
             raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
 
@@ -285,7 +283,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         seconds = {"data": data_seconds, **found.seconds, "check": deadline.elapsed - solved}
 
         for name in ("feature_names_in_", "loss_by_leaves_", "_family"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
             self.feature_names_in_ = learner.feature_names_in_
@@ -295,7 +293,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.tree_ = tree
         self.certificate_ = replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
         self._class_scale = scale
-        if answer is not None:
+        if answer is not None and family is not None:
             self.loss_by_leaves_ = np.array(answer.losses)
             self._family = family
         return self
@@ -331,104 +329,6 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         # Where class_weight leaves nothing of a rule, its plain weights have to do.
         scaled = np.where(scaled.sum(axis=1, keepdims=True) > 0, scaled, weights)
         return np.asarray((scaled / scaled.sum(axis=1, keepdims=True))[rule])
-
-    def apply(self, X: Any) -> npt.NDArray[np.intp]:
-        """The rule that answers for each row, as a position in ``rules_``.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of int, shape (n_samples,)
-        """
-        codes = self._encode(X)
-        if self.tree_ is not None and self.certificate_.structure == "tree":
-            return self.tree_.apply(codes)
-        return self.rules_.assign(codes)
-
-    def matches(self, X: Any) -> npt.NDArray[np.intp]:
-        """How many rules each row meets; one for every training row.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of int, shape (n_samples,)
-        """
-        codes = self._encode(X)
-        return np.asarray(self.rules_.matches(codes).sum(axis=1))
-
-    def decision_path(self, X: Any) -> csr_matrix:
-        """Which nodes of ``tree_`` each row passes.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_samples, n_features)
-
-        Returns
-        -------
-        sparse matrix of bool, shape (n_samples, n_nodes)
-        """
-        codes = self._encode(X)
-        if self.tree_ is None:
-            raise ValueError("The rules of this model are not a tree; fit with structure='tree' instead.")
-        return self.tree_.decision_path(codes)
-
-    def with_leaves(self, leaves: int) -> Self:
-        """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
-
-        Parameters
-        ----------
-        leaves : int
-            From 1 to the length of ``loss_by_leaves_``.
-
-        Returns
-        -------
-        OptimalTreeClassifier
-        """
-        check_is_fitted(self, "certificate_")
-        family: TreeFamily | None = vars(self).get("_family")
-        if family is None:
-            raise ValueError("with_leaves needs a model that was fitted with structure='tree'.")
-        if not 1 <= leaves <= len(family):
-            raise ValueError(f"leaves={leaves!r} is not possible; use a number from 1 to {len(family)}.")
-        tree = family.tree(leaves)
-        value = float(self.loss_by_leaves_[leaves - 1])
-        proven = self.certificate_.status == "optimal"
-        model = copy.copy(self)
-        model.max_leaves = leaves
-        model.tree_, model.rules_ = tree, tree.rules
-        # A bound for larger trees holds for smaller ones as well.
-        model.certificate_ = replace(
-            self.certificate_,
-            value=value,
-            bound=value if proven else self.certificate_.bound,
-            leaves=tree.n_leaves,
-            depth=tree.depth,
-        )
-        return model
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _encode(self, X: Any) -> CodeArray:
-        check_is_fitted(self, "certificate_")
-        _check_names(self, X, reset=False)
-        return encode_rows(read_columns(X, self.feature_kinds, training=False), self.rules_.features)
-
-
-def _check_names(estimator: OptimalTreeClassifier, X: Any, *, reset: bool) -> None:
-    """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
-    if is_into_dataframe(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-    else:
-        validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
 
 
 def _codes_in_use(rules: RuleSet, inputs: Columns) -> CodeArray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from omtree.constraints import Constraint
 
@@ -16,6 +17,8 @@ _CHOICES: Mapping[str, tuple[str | None, ...]] = {
     "binning": ("quantile",),
     "preset": (None, "paper"),
 }
+
+_INTEGERS = (int, np.integer)
 
 
 def check_parameters(params: Mapping[str, Any]) -> None:
@@ -46,7 +49,7 @@ def least_support(min_samples_leaf: float, weight: float) -> float:
     >>> least_support(5, 200.0), least_support(0.01, 200.0)
     (5.0, 2.0)
     """
-    if not isinstance(min_samples_leaf, Integral):
+    if not isinstance(min_samples_leaf, _INTEGERS):
         return float(min_samples_leaf) * weight
     if min_samples_leaf > weight:
         raise ValueError(
@@ -65,11 +68,12 @@ def most_leaves(max_leaves: int | None, max_depth: int, n_samples: int) -> int:
 
 
 def _whole(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+    return isinstance(value, _INTEGERS) and not isinstance(value, bool) and int(value) >= least
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(float(value))
+    numbers = (*_INTEGERS, float, np.floating)
+    return isinstance(value, numbers) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def _max_depth(value: Any) -> str:
@@ -85,7 +89,7 @@ def _max_children(value: Any) -> str:
 
 
 def _min_samples_leaf(value: Any) -> str:
-    if _whole(value, 1) or (_number(value) and not isinstance(value, Integral) and 0 < value <= 1):
+    if _whole(value, 1) or (_number(value) and not isinstance(value, _INTEGERS) and 0 < value <= 1):
         return ""
     return "a whole number of at least 1 (a weight) or a fraction above 0 and at most 1 (a share)"
 

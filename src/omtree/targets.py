@@ -41,8 +41,8 @@ def encode_labels(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
             present = np.bincount(offsets) > 0
             classes = (np.flatnonzero(present) + low).astype(labels.dtype)
             return classes, (np.cumsum(present) - 1)[offsets]
-    check_classification_targets(labels)
     try:
+        check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         raise ValueError("y mixes labels that cannot be sorted, such as text and numbers; use one type.") from None
@@ -88,7 +88,8 @@ def class_scale(
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return np.divide(totals.sum(), len(classes) * totals, out=np.ones(len(classes)), where=totals > 0)
+        present = totals > 0
+        return np.where(present, totals.sum() / (len(classes) * np.where(present, totals, 1.0)), 1.0)
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight={class_weight!r} is not known; use None, 'balanced' or a dict.")
     known = classes.tolist()

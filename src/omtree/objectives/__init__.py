@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from typing import Any
@@ -24,9 +25,13 @@ def find_objective(objective: str | Objective) -> Objective:
     """
     if isinstance(objective, Objective):
         return objective
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
-    if objective not in names:
-        raise ValueError(f"objective={objective!r} is not known; use one of {', '.join(map(repr, names))}.")
+    if objective not in _names():
+        raise ValueError(f"objective={objective!r} is not known; use one of {', '.join(map(repr, _names()))}.")
     module: Any = importlib.import_module(f"{__name__}.{objective}")
     found: Objective = module.objective
     return found
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base"))
