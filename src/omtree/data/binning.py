@@ -1,8 +1,8 @@
 """Where to cut numbers into bins.
 
 Every function here returns increasing thresholds; bin ``b`` holds ``thresholds[b - 1] <= x < thresholds[b]``. They
-look at the data only through distinct values and the weight at each, so a row of weight 2 counts as two rows and a row of
-weight 0 as none. Missing cells (NaN) take no part.
+look at the data only through its distinct values and the weight at each, so a row of weight 2 counts as two rows and a
+row of weight 0 as none. Missing cells (NaN) take no part.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _EQUAL = np.empty(0)
 def readable_between(low: float, high: float) -> float:
     """The most readable number ``t`` with ``low < t <= high``.
 
-    Zero if it is there; an integer between integers; otherwise the number with the fewest significant digits, of those the
-    one closest to the middle.
+    Zero if it is there; an integer between integers; otherwise the number with the fewest significant digits, of those
+    the one closest to the middle.
 
     >>> readable_between(17.0, 18.0), readable_between(0.2137, 0.2891), readable_between(-3.5, 1.0)
     (18.0, 0.25, 0.0)
@@ -37,18 +37,18 @@ def readable_between(low: float, high: float) -> float:
     for digits in range(17):
         # The number nearest to the middle is the only candidate, but for the upper end, which alone is included.
         for candidate in (float(f"{middle:.{digits}e}"), high):
-            if low < candidate <= high and (candidate != high or float(f"{high:.{digits}e}") == high):
-                if not whole or candidate.is_integer():
-                    return candidate
+            inside = low < candidate <= high and (not whole or candidate.is_integer())
+            if inside and float(f"{candidate:.{digits}e}") == candidate:
+                return candidate
     return high
 
 
 def quantile_thresholds(values: FloatArray, weights: FloatArray | None, n_bins: int) -> FloatArray:
     """Thresholds that cut the weight into `n_bins` parts as equal as the values allow.
 
-    A column with at most `n_bins` distinct values keeps them all apart. Otherwise the cuts come right above the smallest
-    values with at least ``q / n_bins`` of the weight at or below them. A value on which several cuts fall gets a bin
-    of its own, and there may be fewer bins then.
+    A column with at most `n_bins` distinct values keeps them all apart. Otherwise the cuts come right above the
+    smallest values with at least ``q / n_bins`` of the weight at or below them. A value on which several cuts fall gets
+    a bin of its own, and there may be fewer bins then; the largest value is cut off below.
 
     >>> quantile_thresholds(np.array([1.0, 2.0, 2.0, 3.0, 7.5, 9.0]), None, 3)
     array([3., 5.])

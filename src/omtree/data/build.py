@@ -26,8 +26,8 @@ def make_features(
 ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
     """Turn the columns that vary into features.
 
-    A nominal column with more than 254 codes keeps its most frequent levels; the rest become one level, "(other)", and a
-    warning says so. Levels that no sample of positive weight has are left out.
+    A nominal column with more levels than there are codes keeps its most frequent ones; the rest become one level,
+    "(other)", and a warning says so. Levels that no sample of positive weight has are left out.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args
@@ -100,13 +101,10 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     >>> columns.kinds, columns[1].levels
     (('numeric', 'nominal'), ('blue', 'red'))
     """
-    frame = X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise ValueError("X is a lazy frame; collect it first (X.collect()).")
-    if isinstance(frame, nw.DataFrame):
+    frame = _as_frame(X)
+    if frame is not None:
         labels: list[Any] = list(frame.columns)
-        names = [str(label) for label in labels]
-        _check_names(names)
+        names = _unique_names(labels)
         if not names or not len(frame):
             # scikit-learn's own sentence for empty data.
             check_array(np.empty(frame.shape), dtype=None)
@@ -122,6 +120,21 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     for position, choice in chosen.items():
         read[position] = _override(read[position], choice, training)
     return Columns(tuple(read), n_samples)
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a data frame, None if it is none."""
+    if isinstance(X, np.ndarray):
+        return None
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        labels = getattr(X, "column_names", None) or X.columns
+        _unique_names(list(labels))
+        raise
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError("X is a lazy frame; collect it first (X.collect()).")
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _as_array(X: Any) -> npt.NDArray[Any]:
@@ -214,9 +227,9 @@ def _distinct(name: str, cells: list[Any]) -> list[Any]:
         if isinstance(cell, complex):
             raise ValueError(f"Complex data not supported (column {name!r}).")
         if not isinstance(cell, (str, numbers.Number, bool, np.bool_)) and not _is_missing(cell):
-            raise TypeError(
-                f"Column {name!r} holds a {type(cell).__name__}: its argument must be a string or a real number."
-            )
+            # The type and some of the words are those that scikit-learn expects here.
+            kind = type(cell).__name__
+            raise TypeError(f"Column {name!r} holds a {kind}, but the argument must be made of strings or numbers.")
     return distinct
 
 
@@ -312,12 +325,12 @@ def _are_levels(choice: Any) -> bool:
     return isinstance(choice, Sequence) and 0 < len(set(choice)) == len(choice)
 
 
-def _check_names(names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+def _unique_names(labels: Sequence[Any]) -> list[str]:
+    names = [str(label) for label in labels]
+    for name, times in Counter(names).items():
+        if times > 1:
             raise ValueError(f"X has several columns named {name!r}; give each its own name.")
-        seen.add(name)
+    return names
 
 
 def _not_a_date(name: str) -> ValueError:

@@ -163,7 +163,7 @@ class Table:
 def _numbers(column: Column) -> FloatArray:
     """The column as numbers, if it holds numbers or booleans."""
     if column.levels is None:
-        return column.values
+        return np.asarray(column.values)
     if not all(isinstance(level, (bool, int, float)) for level in column.levels):
         raise ValueError(f"Column {column.name!r} was numeric in training but is {column.kind} now; give numbers.")
-    return np.array([*column.levels, np.nan], dtype=np.float64)[column.values]
+    return np.asarray(np.array([*column.levels, np.nan], dtype=np.float64)[column.values])

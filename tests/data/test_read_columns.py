@@ -1,0 +1,202 @@
+"""What is read from arrays and frames, and what is refused."""
+
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from omtree.data.columns import read_columns
+
+
+def cells(column):
+    """The column's cells as Python objects, None where missing."""
+    if column.levels is None:
+        return [None if np.isnan(v) else v for v in column.values]
+    return [None if code < 0 else column.levels[code] for code in column.values]
+
+
+def as_read(X, **options):
+    return [(column.name, column.kind, cells(column)) for column in read_columns(X, **options)]
+
+
+ORDERED_ARROW = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(["small", "big"]), ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("frame", "kind", "expected"),
+    [
+        (pd.DataFrame({"a": [1, 2, 3]}), "numeric", [1, 2, 3]),
+        (pd.DataFrame({"a": np.array([1, 2, np.nan], dtype="float32")}), "numeric", [1, 2, None]),
+        (pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}), "numeric", [1, None, 3]),
+        (pd.DataFrame({"a": pd.array([1.5, None, 3], dtype="Float64")}), "numeric", [1.5, None, 3]),
+        (pd.DataFrame({"a": pd.Series([1, pd.NA, None], dtype=object)}), "numeric", [1, None, None]),
+        (pd.DataFrame({"a": pd.Series([decimal.Decimal("0.5"), None, 2])}), "numeric", [0.5, None, 2]),
+        (pd.DataFrame({"a": [True, False, True]}), "nominal", [True, False, True]),
+        (pd.DataFrame({"a": pd.array([True, None, False], dtype="boolean")}), "nominal", [True, None, False]),
+        (pd.DataFrame({"a": pd.Series([True, None, False], dtype=object)}), "nominal", [True, None, False]),
+        (pd.DataFrame({"a": ["x", None, "y"]}), "nominal", ["x", None, "y"]),
+        (pd.DataFrame({"a": pd.array(["x", None, ""], dtype="string")}), "nominal", ["x", None, ""]),
+        (pd.DataFrame({"a": pd.Series(["x", np.nan, pd.NaT], dtype=object)}), "nominal", ["x", None, None]),
+        (pd.DataFrame({"a": pd.Categorical(["x", None, "y"])}), "nominal", ["x", None, "y"]),
+        (pd.DataFrame({"a": pd.Categorical([3, None, 1], categories=[3, 1], ordered=True)}), "ordinal", [3, None, 1]),
+        (pd.DataFrame({"a": pd.Series([1, "b", 2.0], dtype=object)}), "nominal", ["1", "b", "2"]),
+        (pd.DataFrame({"a": [None, None, None]}), "numeric", [None, None, None]),
+        (pl.DataFrame({"a": [1, None, 3]}), "numeric", [1, None, 3]),
+        (pl.DataFrame({"a": [1.0, None, float("nan")]}), "numeric", [1, None, None]),
+        (pl.DataFrame({"a": [decimal.Decimal("1.5"), None]}), "numeric", [1.5, None]),
+        (pl.DataFrame({"a": [True, None, False]}), "nominal", [True, None, False]),
+        (pl.DataFrame({"a": ["x", None, "y"]}), "nominal", ["x", None, "y"]),
+        (pl.DataFrame({"a": pl.Series(["x", None, "y"], dtype=pl.Categorical)}), "nominal", ["x", None, "y"]),
+        (pl.DataFrame({"a": pl.Series(["x", None], dtype=pl.Enum(["y", "x"]))}), "ordinal", ["x", None]),
+        (pl.DataFrame({"a": [None, None]}), "numeric", [None, None]),
+        (pa.table({"a": [1, None, 3]}), "numeric", [1, None, 3]),
+        (pa.table({"a": [True, None]}), "nominal", [True, None]),
+        (pa.table({"a": ["x", None]}), "nominal", ["x", None]),
+        (pa.table({"a": pa.array(["x", None]).dictionary_encode()}), "nominal", ["x", None]),
+        (pa.table({"a": ORDERED_ARROW}), "ordinal", ["small", "big", None]),
+        (pa.table({"a": pa.nulls(2)}), "numeric", [None, None]),
+    ],
+)
+def test_kinds_and_cells_of_frames(frame, kind, expected):
+    """Each type of column has its documented kind, and its cells, missing ones included, come through unchanged."""
+    assert as_read(frame) == [("a", kind, expected)]
+    assert read_columns(frame)[0].has_missing == (None in expected)
+
+
+@pytest.mark.parametrize(
+    ("frame", "levels"),
+    [
+        (pd.DataFrame({"a": pd.Categorical(["m", "s"], categories=["s", "m", "l"], ordered=True)}), ("s", "m", "l")),
+        (pd.DataFrame({"a": pd.Categorical([1, 3], categories=[3, 1], ordered=True)}), (3, 1)),
+        (pl.DataFrame({"a": pl.Series(["m", "s"], dtype=pl.Enum(["s", "m", "l"]))}), ("s", "m", "l")),
+        (pa.table({"a": ORDERED_ARROW}), ("small", "big")),
+        (pd.DataFrame({"a": ["m", "l", "s"]}), ("l", "m", "s")),
+    ],
+)
+def test_order_of_levels(frame, levels):
+    """Ordered categoricals keep their own order; unordered levels are sorted, whatever the order of rows."""
+    assert read_columns(frame)[0].levels == levels
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int8", "uint8"])
+def test_number_arrays(dtype):
+    """Arrays of any number type are numeric columns x0, x1, ..."""
+    X = np.arange(6).reshape(3, 2).astype(dtype)
+    assert as_read(X) == [("x0", "numeric", [0, 2, 4]), ("x1", "numeric", [1, 3, 5])]
+
+
+def test_float_arrays_are_not_copied():
+    """A float64 array is read in place."""
+    X = np.random.default_rng(0).random((5, 3))
+    assert all(np.shares_memory(column.values, X) for column in read_columns(X))
+
+
+def test_other_arrays():
+    """Booleans and texts are nominal, objects what their cells are, and lists of mixed rows keep their numbers."""
+    assert as_read(np.array([[True], [False]])) == [("x0", "nominal", [True, False])]
+    assert as_read(np.array([["b"], ["a"]])) == [("x0", "nominal", ["b", "a"])]
+    mixed = [["a", 1, None], ["b", 2.5, None]]
+    expected = [("x0", "nominal", ["a", "b"]), ("x1", "numeric", [1, 2.5]), ("x2", "numeric", [None, None])]
+    assert as_read(mixed) == as_read(np.array(mixed, dtype=object)) == expected
+
+
+def test_order_of_rows_does_not_decide_a_kind():
+    """True beside 1 in a column of objects is a number, whichever comes first."""
+    for rows in ([[True], [1]], [[1], [True]]):
+        assert read_columns(np.array(rows, dtype=object)).kinds == ("numeric",)
+
+
+def test_kinds_chosen_by_the_user():
+    """Columns can be read as numeric, nominal, ordinal or by a list of levels, by name or by position."""
+    frame = pd.DataFrame({"n": ["1.5", "2", None], "z": [3, 1, 3], "s": ["low", None, "high"]})
+    chosen = {"n": "numeric", "z": "ordinal", "s": ["low", "med", "high"]}
+    columns = read_columns(frame, chosen)
+    assert columns.kinds == ("numeric", "ordinal", "ordinal")
+    assert [cells(column) for column in columns] == [[1.5, 2, None], [3, 1, 3], ["low", None, "high"]]
+    assert (columns[1].levels, columns[2].levels) == ((1, 3), ("low", "med", "high"))
+    by_position = read_columns(frame.to_numpy(dtype=object), {0: "numeric", "x1": "nominal", np.int64(2): chosen["s"]})
+    assert by_position.kinds == ("numeric", "nominal", "ordinal")
+    assert by_position[1].levels == (1, 3)
+    assert read_columns(pd.DataFrame({5: [1, 2]}), {5: "nominal"}).kinds == ("nominal",)
+    assert read_columns(np.array([[True], [False]]), {0: "numeric"})[0].values.tolist() == [1.0, 0.0]
+
+
+def test_unlisted_levels_are_an_error_in_training_only():
+    """A cell outside the given levels is refused in training and let through, as a further level, later."""
+    frame = pd.DataFrame({"s": ["low", "what"]})
+    with pytest.raises(ValueError, match=r"Column 's' has the value 'what'"):
+        read_columns(frame, {"s": ["low", "high"]})
+    assert read_columns(frame, {"s": ["low", "high"]}, training=False)[0].levels == ("low", "high", "what")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ({"b": "numeric"}, "names the column 'b', which X does not have"),
+        ({7: "numeric"}, "names the column 7, which X does not have"),
+        ({"a": "number"}, r"feature_kinds\['a'\] is 'number'"),
+        ({"a": []}, "list of different levels"),
+        ({"a": ["x", "x"]}, "list of different levels"),
+        ({"a": 3}, "list of different levels"),
+        ({"a": "numeric"}, "Column 'a' is to be numeric, but 'x' is not a number"),
+        ({"a": "ordinal"}, "Column 'a' holds text, whose order is unknown"),
+    ],
+)
+def test_bad_choices_of_kinds(kinds, message):
+    """A choice that can't be followed is refused in a sentence that names the column."""
+    with pytest.raises(ValueError, match=message):
+        read_columns(pd.DataFrame({"a": ["x", "y"]}), kinds)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (pd.DataFrame({"t": pd.to_datetime(["2020-01-01"])}), ValueError, "Column 't' holds dates or times"),
+        (pd.DataFrame({"t": pd.to_timedelta([1])}), ValueError, "Column 't' holds dates or times"),
+        (pl.DataFrame({"t": [1]}).select(pl.col("t").cast(pl.Date)), ValueError, "Column 't' holds dates or times"),
+        (np.array([["2020-01-01"]], dtype="M8[D]"), ValueError, "Column 'x0' holds dates or times"),
+        (np.array([[pd.Timestamp("2020-01-01")]], dtype=object), ValueError, "Column 'x0' holds dates or times"),
+        (pl.DataFrame({"l": [[1]]}), ValueError, "Column 'l' holds values of type List"),
+        (pd.DataFrame({"l": [[1]]}), TypeError, "argument must be .* string.* number"),
+        (np.array([[{"a": 1}]], dtype=object), TypeError, "argument must be .* string.* number"),
+        (np.array([[1.0, np.inf]]), ValueError, "Column 'x1' has infinite values"),
+        (np.array([[1.0, np.nan], [2.0, -np.inf]]), ValueError, "Column 'x1' has infinite values"),
+        (pd.DataFrame({"i": [1.0, -np.inf]}), ValueError, "Column 'i' has infinite values"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "several columns named 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), ValueError, "several columns named 'a'"),
+        (pd.DataFrame([[1, 2]], columns=[1, "1"]), ValueError, "several columns named '1'"),
+        (pl.DataFrame({"a": [1]}).lazy(), ValueError, "lazy frame; collect it"),
+        (pd.DataFrame({"a": []}), ValueError, r"0 sample\(s\)"),
+        (pl.DataFrame({"a": []}), ValueError, r"0 sample\(s\)"),
+        (
+            pd.DataFrame(index=range(3)),
+            ValueError,
+            r"0 feature\(s\) \(shape=\(3, 0\)\) while a minimum of 1 is required.",
+        ),
+        (np.zeros((0, 2)), ValueError, r"0 sample\(s\)"),
+        (np.zeros((3, 0)), ValueError, r"0 feature\(s\) \(shape=\(3, 0\)\) while a minimum of 1 is required."),
+        (np.zeros(3), ValueError, "Reshape your data"),
+        (np.zeros((2, 2, 2)), ValueError, "dim"),
+        (np.array([[1j]]), ValueError, "Complex data not supported"),
+        (sparse.eye_array(3, format="csr"), TypeError, "[Ss]parse"),
+    ],
+)
+def test_what_is_refused(X, error, message):
+    """Data that can't be read is refused in a sentence that says where and why."""
+    with pytest.raises(error, match=message):
+        read_columns(X)
+
+
+def test_large_finite_numbers_are_not_infinite():
+    """A column whose sum overflows is still finite."""
+    assert read_columns(np.full((3, 1), 1.7e308))[0].values.tolist() == [1.7e308] * 3
+
+
+def test_odd_names_come_through():
+    """Quotes, spaces and empty names are names like any other."""
+    names = ['a "b"', "it's", "", "x\ny", "größe"]
+    assert read_columns(pd.DataFrame([[1] * 5], columns=names)).names == tuple(names)
