@@ -62,7 +62,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Order of the features in the graph: that of the columns, one of your own (columns not named follow), or by
         importance in a quick model.
     class_weight : dict, "balanced" or None, default=None
-        How much an error on each class costs. It changes the loss, not the support of a rule.
+        What the sample weights of each class are multiplied by, in the loss and in the support of a rule; "balanced"
+        gives every class the same total.
     time_limit : float or None, default=60.0
         Seconds until the best model known is returned; None means no limit.
     gap : float, default=0.0
@@ -199,25 +200,28 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             raise ValueError(f"X has {inputs.n_samples} rows and y has {len(labels)} labels; give one label per row.")
         weight = check_weights(sample_weight, len(labels))
         totals = np.bincount(labels, weights=weight, minlength=len(classes)).astype(np.float64, copy=False)
-        if np.count_nonzero(totals) < 2:
+        scale = class_scale(self.class_weight, classes, totals)
+        if np.count_nonzero(totals * scale) < 2:
             raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
 
-        # The data layer knows equal weights as None.
+        # The data layer knows equal weights as None. Bins follow the rows themselves, not what their classes are worth.
         uneven = None if sample_weight is None else weight
         features, dropped = make_features(inputs, labels, len(classes), uneven, self.n_bins, self.binning)
         if dropped:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=2)
+        if self.class_weight is not None:
+            weight = uneven = weight * scale[labels]
+        total = float((totals * scale).sum())
         table = make_table(inputs, features, labels, len(classes), uneven)
         order = feature_positions(self.feature_order, inputs.names, table, seed)
-        scale = class_scale(self.class_weight, classes, totals)
         problem = Problem(
             table,
             FeatureGraph(table.features, self.categories, order),
-            objective.costs(scale),
+            objective.costs(len(classes)),
             max_depth=int(self.max_depth),
             max_leaves=most_leaves(self.max_leaves, self.max_depth, len(labels)),
-            min_support=least_support(self.min_samples_leaf, float(weight.sum())),
+            min_support=least_support(self.min_samples_leaf, total),
             rows=tuple(row for constraint in self.constraints for row in constraint.rows(table)),
         )
         data_seconds = deadline.elapsed
@@ -254,7 +258,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             status=found.status,
             value=found.value,
             bound=found.bound,
-            weight=float(totals.sum()),
+            weight=total,
             unit=objective.unit,
             structure=self.structure,
             leaves=len(rules),
@@ -292,7 +296,6 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         self.rules_ = rules
         self.tree_ = tree
         self.certificate_ = replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
-        self._class_scale = scale
         if answer is not None and family is not None:
             self.loss_by_leaves_ = np.array(answer.losses)
             self._family = family
@@ -313,7 +316,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         return np.asarray(self.classes_[np.array([rule.label for rule in self.rules_])[rule]])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The share of each class in the training weight of the row's rule, `class_weight` included.
+        """The share of each class in the training weight of the row's rule.
 
         Parameters
         ----------
@@ -325,10 +328,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         """
         rule = self.apply(X)
         weights = np.array([rule.class_weights for rule in self.rules_])
-        scaled = weights * self._class_scale
-        # Where class_weight leaves nothing of a rule, its plain weights have to do.
-        scaled = np.where(scaled.sum(axis=1, keepdims=True) > 0, scaled, weights)
-        return np.asarray((scaled / scaled.sum(axis=1, keepdims=True))[rule])
+        return np.asarray((weights / weights.sum(axis=1, keepdims=True))[rule])
 
 
 def _codes_in_use(rules: RuleSet, inputs: Columns) -> CodeArray:

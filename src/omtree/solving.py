@@ -75,8 +75,11 @@ def solve_tree(
     found = search.solve(
         problem, splits=splits, max_children=max_children, n_jobs=n_jobs, cache_mb=cache_mb, deadline=deadline
     )
-    solution = Solution((), found.status, found.losses[-1], found.bound, seconds=found.seconds)
-    return TreeAnswer(solution, found.trees, found.losses)
+    roots = [tree for tree in found.trees if tree is not None]
+    if len(roots) < len(found.trees):
+        raise InfeasibleError(f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf.")
+    solution = Solution((), found.status, found.value, found.bound, seconds={"search": found.seconds})
+    return TreeAnswer(solution, roots, found.losses.tolist())
 
 
 def search_space(

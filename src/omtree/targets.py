@@ -70,7 +70,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
 def class_scale(
     class_weight: Mapping[Any, float] | Literal["balanced"] | None, classes: npt.NDArray[Any], totals: FloatArray
 ) -> FloatArray:
-    """How much a row of each class matters.
+    """What the sample weights of each class are multiplied by.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Stand-ins for an engine that is not there, so that the estimator can be tested on its own."""
+"""A stand-in for the engine of the rules where it is not there, so that the estimator can be tested on its own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import omtree.columns
-import omtree.search
 from omtree.graph import Condition
 from omtree.problem import Node, Path, Problem, Solution
 from omtree.progress import Event
@@ -27,17 +26,6 @@ class GreedyOptions:
     @classmethod
     def paper(cls) -> GreedyOptions:
         return cls()
-
-
-@dataclass(frozen=True)
-class GreedyTrees:
-    """The answer of the tree search."""
-
-    trees: list[Node]
-    losses: list[float]
-    status: str
-    bound: float
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def greedy_tree(problem: Problem, max_leaves: int) -> Node:
@@ -105,25 +93,9 @@ def greedy_rules(problem: Problem, options: Any, deadline: Any, start: Any = (),
     return Solution(tuple(paths), "optimal" if value == 0 else "stopped", value, 0.0, seconds={"greedy": 0.0})
 
 
-def greedy_search(problem: Problem, **options: Any) -> GreedyTrees:
-    """Stands in for `omtree.search.solve`."""
-    trees: list[Node] = []
-    losses: list[float] = []
-    for leaves in range(1, problem.max_leaves + 1):
-        tree = greedy_tree(problem, leaves)
-        value = loss(problem, paths_of(tree, {}))
-        if losses and value >= losses[-1]:
-            tree, value = trees[-1], losses[-1]
-        trees.append(tree)
-        losses.append(value)
-    return GreedyTrees(trees, losses, "optimal" if losses[-1] == 0 else "stopped", 0.0)
-
-
 @pytest.fixture(autouse=True)
 def _engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the real engines where they are."""
+    """Use the real engine where it is."""
     if not hasattr(omtree.columns, "solve"):
         monkeypatch.setattr(omtree.columns, "solve", greedy_rules, raising=False)
         monkeypatch.setattr(omtree.columns, "Options", GreedyOptions, raising=False)
-    if not hasattr(omtree.search, "solve"):
-        monkeypatch.setattr(omtree.search, "solve", greedy_search, raising=False)

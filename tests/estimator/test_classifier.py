@@ -118,17 +118,20 @@ def test_values_never_seen_are_answered() -> None:
     assert first.tolist() == model.predict(new).tolist()
 
 
-def test_class_weight_changes_the_loss_and_not_the_support() -> None:
-    """With one class made dear the loss is scaled, errors on it vanish, and support still counts rows."""
+def test_class_weight_multiplies_the_weights() -> None:
+    """A class weight is a sample weight on the rows of the class: same loss, support and probabilities."""
     X, y = flowers()
-    plain = OptimalTreeClassifier(max_depth=1).fit(X, y)
-    dear = OptimalTreeClassifier(max_depth=1, class_weight={"virginica": 100.0}).fit(X, y)
-    assert sum(rule.support for rule in dear.rules_) == 150
-    predicted = dear.predict(X)
-    errors = predicted != y
-    assert dear.certificate_.value == pytest.approx(np.where(y == "virginica", 100.0, 1.0)[errors].sum())
-    assert (errors & (y == "virginica")).sum() <= ((plain.predict(X) != y) & (y == "virginica")).sum()
-    assert (dear.classes_[dear.predict_proba(X).argmax(axis=1)] == predicted).all()
+    # Enough bins to keep every value, since quantiles follow the sample weights.
+    dear = OptimalTreeClassifier(max_depth=1, n_bins=50, class_weight={"virginica": 100.0}).fit(X, y)
+    weight = np.where(y == "virginica", 100.0, 1.0)
+    errors = dear.predict(X) != y
+    assert dear.certificate_.value == pytest.approx(weight[errors].sum())
+    assert not (errors & (y == "virginica")).any()
+    assert sum(rule.support for rule in dear.rules_) == dear.certificate_.weight == weight.sum()
+    spelled = OptimalTreeClassifier(max_depth=1, n_bins=50).fit(X, y, weight)
+    assert spelled.certificate_.value == dear.certificate_.value
+    share = dear.predict_proba(X)
+    assert (dear.classes_[share.argmax(axis=1)] == dear.predict(X)).all()
 
 
 def test_balanced_class_weight() -> None:
@@ -140,6 +143,8 @@ def test_balanced_class_weight() -> None:
         max_depth=1, class_weight={"setosa": 200 / 300, "versicolor": 200 / 150, "virginica": 200 / 150}
     ).fit(X, y, weight)
     assert balanced.certificate_.value == pytest.approx(spelled.certificate_.value)
+    totals = np.sum([rule.class_weights for rule in balanced.rules_], axis=0)
+    np.testing.assert_allclose(totals, 200 / 3)
 
 
 def test_sample_weight_counts_like_repeated_rows() -> None:

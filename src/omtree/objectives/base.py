@@ -21,11 +21,5 @@ class Objective(Protocol):
     def unit(self) -> str:
         """What the loss counts, in the plural, for people."""
 
-    def costs(self, class_scale: FloatArray) -> FloatArray:
-        """``costs[true, predicted]`` per unit of sample weight, zero on the diagonal.
-
-        Parameters
-        ----------
-        class_scale : array of float, shape (n_classes,)
-            How much a row of each class matters (`class_weight`).
-        """
+    def costs(self, n_classes: int) -> FloatArray:
+        """``costs[true, predicted]`` per unit of sample weight, zero on the diagonal."""
