@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,3 +13,34 @@ def few_distinct(
 def quantile_cuts(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], n_bins: int
 ) -> list[tuple[float, float]]: ...
+def search_trees(
+    codes: npt.NDArray[np.uint8],
+    counts: npt.NDArray[np.float64],
+    costs: npt.NDArray[np.float64],
+    *,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    min_support: float,
+    binary: bool,
+    max_children: int,
+    n_threads: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+    counting: str,
+) -> tuple[
+    list[float],
+    list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],
+    float,
+    bool,
+    bool,
+    int,
+    int,
+    int,
+]: ...

@@ -1,0 +1,84 @@
+// Exact search for the best multiway tree: what it is asked and what it answers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace omtree {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// How the codes of a feature may be grouped into children.
+enum class Family : std::uint8_t {
+    interval, ///< runs of consecutive codes; a last code "missing" joins one of them or stands alone
+    subset,   ///< any groups
+    run,      ///< runs along `order`, or one code against all others
+    value     ///< one child per code that occurs
+};
+
+struct SearchFeature {
+    int n_codes = 0;
+    Family family = Family::interval;
+    bool has_missing = false;
+    std::vector<std::uint8_t> order; ///< codes in the order of their runs; empty means 0, 1, 2, ...
+    const std::uint8_t *codes = nullptr;
+};
+
+enum class Counting : std::uint8_t { automatic, bits, histogram };
+
+struct SearchProblem {
+    std::vector<SearchFeature> features; ///< in graph order
+    std::size_t n_rows = 0;
+    int n_classes = 0;
+    std::span<const double> counts; ///< n_rows x n_classes
+    std::span<const double> costs;  ///< n_classes x n_classes, [true, predicted]
+    int max_depth = 0;
+    int max_leaves = 1;
+    double min_support = 0.0;
+    bool binary = false;
+    int max_children = 0; ///< 0: no limit
+    int n_threads = 1;
+    std::size_t cache_bytes = 0;
+    bool use_bounds = true;
+    bool use_cache = true;
+    Counting counting = Counting::automatic;
+};
+
+/// When to stop early: a moment, or a flag that another thread sets.
+struct Control {
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+    std::atomic<bool> cancelled{false};
+    std::atomic<bool> stop{false}; ///< set by the search itself once either holds
+};
+
+/// A node of a tree in preorder; `branches` are pairs (codes that occur, position of the child).
+struct SearchNode {
+    int label = 0;
+    int feature = -1;
+    bool complement = false; ///< the last branch is "every code but the first branch's"
+    std::vector<std::pair<std::vector<std::uint8_t>, int>> branches;
+};
+
+using SearchTree = std::vector<SearchNode>;
+
+struct SearchStatistics {
+    std::uint64_t subproblems = 0;
+    std::uint64_t cache_hits = 0;
+    std::uint64_t cache_entries = 0;
+};
+
+struct SearchResult {
+    std::vector<double> losses;    ///< at most 1, 2, ... leaves; infinite where no leaf has the support
+    std::vector<SearchTree> trees; ///< empty where the loss is infinite
+    double bound = 0.0;            ///< no tree within the limits has a lower loss
+    bool finished = false;
+    SearchStatistics statistics;
+};
+
+SearchResult search_trees(const SearchProblem &problem, Control &control);
+
+} // namespace omtree

@@ -1,0 +1,232 @@
+"""The best tree for every number of leaves, and the proof that it is the best."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from omtree import _native
+from omtree.certificate import Status
+from omtree.data.table import Feature, FloatArray
+from omtree.deadline import Deadline
+from omtree.graph import MAX_FULL_SUBSETS, Categories, Condition
+from omtree.problem import Node, Problem
+
+Splits = Literal["multiway", "binary"]
+Counting = Literal["auto", "bits", "histogram"]
+_PackedTree = Sequence[tuple[int, int, bool, Sequence[tuple[Sequence[int], int]]]]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSolution:
+    """The answer of the search.
+
+    Attributes
+    ----------
+    trees : tuple of Node or None
+        ``trees[m - 1]`` is the best tree with at most ``m`` leaves; None where even a single leaf lacks the support.
+    losses : array of float
+        Their losses, never increasing; infinite where there is no tree.
+    status : {"optimal", "time_limit", "stopped", "infeasible"}
+    bound : float
+        No tree within the limits has a lower loss.
+    interrupted : bool
+        Whether the user pressed Ctrl-C; the trees are the best known then.
+    seconds : float
+    subproblems, cache_hits, cache_entries : int
+        How much work the search was.
+    """
+
+    trees: tuple[Node | None, ...]
+    losses: FloatArray
+    status: Status
+    bound: float
+    interrupted: bool
+    seconds: float
+    subproblems: int
+    cache_hits: int
+    cache_entries: int
+
+    @property
+    def tree(self) -> Node | None:
+        """The best tree."""
+        return self.trees[-1]
+
+    @property
+    def value(self) -> float:
+        """Loss of the best tree."""
+        return float(self.losses[-1])
+
+
+def solve(
+    problem: Problem,
+    *,
+    splits: Splits = "multiway",
+    max_children: int | None = None,
+    categories: Categories | None = None,
+    n_jobs: int = 1,
+    cache_mb: float = 512,
+    deadline: Deadline | None = None,
+    use_bounds: bool = True,
+    use_cache: bool = True,
+    counting: Counting = "auto",
+) -> TreeSolution:
+    """Find the best tree with at most 1, 2, ..., ``problem.max_leaves`` leaves.
+
+    Parameters
+    ----------
+    problem : Problem
+        Constraints over the whole model (``problem.rows``) are not for this engine.
+    splits : {"multiway", "binary"}
+        Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
+        be split again further down.
+    max_children : int, optional
+        Most children of a node.
+    categories : {"groups", "values"}, optional
+        Whether nominal features are split into groups of values or into single values; by default as in the graph.
+    n_jobs : int
+        Threads; -1 means one per processor. The answer does not depend on it.
+    cache_mb : float
+        Most memory for what is known about subproblems, in megabytes.
+    deadline : Deadline, optional
+    use_bounds, use_cache, counting
+        Accelerations; the losses do not depend on them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from omtree.data.table import Feature, Table
+    >>> from omtree.graph import FeatureGraph
+    >>> from omtree.problem import Problem
+    >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
+    >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [6, 0]]), np.arange(3))
+    >>> problem = Problem(table, FeatureGraph(table.features), 1.0 - np.eye(2), 1, 3, 1.0)
+    >>> solve(problem).losses.tolist()
+    [4.0, 4.0, 1.0]
+    """
+    if problem.rows:
+        raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
+    if splits not in ("multiway", "binary"):
+        raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
+    if max_children is not None and max_children < 2:
+        raise ValueError(f"max_children must be at least 2, not {max_children}.")
+    started = time.monotonic()
+    categories = categories or problem.graph.categories
+    features = problem.table.features
+    columns = [features.index(level.feature) for level in problem.graph.levels]
+    chosen = [features[column] for column in columns]
+    remaining = deadline.remaining if deadline is not None else math.inf
+    losses, packed, bound, finished, interrupted, subproblems, hits, entries = _native.search_trees(
+        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
+        np.ascontiguousarray(problem.table.counts, dtype=np.float64),
+        np.ascontiguousarray(problem.costs, dtype=np.float64),
+        columns=columns,
+        n_codes=[feature.n_codes for feature in chosen],
+        families=[_family(feature, categories) for feature in chosen],
+        has_missing=[feature.has_missing and feature.n_codes > 2 for feature in chosen],
+        orders=[_order(feature, categories) for feature in chosen],
+        max_depth=problem.max_depth,
+        max_leaves=problem.max_leaves,
+        min_support=float(problem.min_support),
+        binary=splits == "binary",
+        max_children=max_children or 0,
+        n_threads=n_jobs if n_jobs > 0 else os.cpu_count() or 1,
+        cache_bytes=int(cache_mb * 2**20),
+        seconds=remaining,
+        use_bounds=use_bounds,
+        use_cache=use_cache,
+        counting=counting,
+    )
+    trees: list[Node | None] = []
+    for size, tree in enumerate(packed):
+        same = size > 0 and losses[size] == losses[size - 1]
+        trees.append(trees[-1] if same else _unpack(tree, columns, features, categories))
+    status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"
+    if math.isinf(losses[-1]):
+        status = "infeasible"
+    return TreeSolution(
+        tuple(trees),
+        np.array(losses),
+        status,
+        bound,
+        interrupted,
+        time.monotonic() - started,
+        subproblems,
+        hits,
+        entries,
+    )
+
+
+def _family(feature: Feature, categories: Categories) -> str:
+    if feature.ordered or feature.n_codes == 2:
+        return "interval"
+    if categories == "values":
+        return "value"
+    return "subset" if feature.n_codes <= MAX_FULL_SUBSETS else "run"
+
+
+def _order(feature: Feature, categories: Categories) -> list[int]:
+    """Codes in the order of their runs; empty where that is their own order."""
+    if _family(feature, categories) == "run" and feature.target_order is not None:
+        return list(feature.target_order)
+    return []
+
+
+def _unpack(
+    tree: _PackedTree | None, columns: Sequence[int], features: Sequence[Feature], categories: Categories
+) -> Node | None:
+    if tree is None:
+        return None
+
+    def node(position: int, domains: dict[int, tuple[int, ...]]) -> Node:
+        label, level, complement, branches = tree[position]
+        if not branches:
+            return Node(label)
+        column = columns[level]
+        feature = features[column]
+        domain = domains.get(column, tuple(range(feature.n_codes)))
+        parts = _widen(feature, categories, domain, [tuple(codes) for codes, _ in branches], complement)
+        return Node(
+            label,
+            tuple(
+                (Condition(column, codes, feature.describe(codes)), node(child, {**domains, column: codes}))
+                for codes, (_, child) in zip(parts, branches, strict=True)
+            ),
+        )
+
+    return node(0, {})
+
+
+def _widen(
+    feature: Feature,
+    categories: Categories,
+    domain: tuple[int, ...],
+    parts: Sequence[tuple[int, ...]],
+    complement: bool,
+) -> list[tuple[int, ...]]:
+    """Give each code of the domain that no row of the node has to a part, so that the parts stay conditions."""
+    family = _family(feature, categories)
+    if complement:
+        single = parts[0] if len(parts[0]) == 1 else parts[1]
+        rest = tuple(code for code in domain if code not in single)
+        return [single if part == single else rest for part in parts]
+    if family not in ("interval", "run"):
+        return [tuple(sorted(part)) for part in parts]
+    missing = feature.n_values if feature.has_missing and feature.ordered and feature.n_codes > 2 else None
+    order = [c for c in (_order(feature, categories) or range(feature.n_codes)) if c in domain and c != missing]
+    owner = {code: i for i, part in enumerate(parts) for code in part}
+    wide: list[list[int]] = [[] for _ in parts]
+    current = next((owner[code] for code in order if code in owner), None)
+    for code in order:
+        current = owner.get(code, current)
+        if current is not None:
+            wide[current].append(code)
+    if missing in owner:
+        wide[owner[missing]].append(missing)
+    return [tuple(sorted(codes)) for codes in wide]
