@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -21,16 +22,16 @@ class Event:
         One word for what it is doing.
     elapsed : float
         Seconds since the start of the fit.
-    value, bound : float or None
-        The best loss known and the bound below it, where there is one yet.
+    value, bound : float
+        The best loss known and the bound below it; infinite where there is none yet.
     columns, rows : int
         The size of the linear program, 0 where there is none.
     """
 
     phase: str
     elapsed: float
-    value: float | None = None
-    bound: float | None = None
+    value: float = math.inf
+    bound: float = -math.inf
     columns: int = 0
     rows: int = 0
 
@@ -73,10 +74,10 @@ def reporter(verbose: int) -> Progress | None:
 
 
 def _line(event: Event) -> str:
-    value = "" if event.value is None else f"{event.value:.6g}"
-    bound = "" if event.bound is None else f"{event.bound:.6g}"
+    value = f"{event.value:.6g}" if math.isfinite(event.value) else ""
+    bound = f"{event.bound:.6g}" if math.isfinite(event.bound) else ""
     gap = ""
-    if event.value is not None and event.bound is not None:
-        gap = f"{100 * max(0.0, event.value - event.bound) / event.value:.1f} %" if event.value else "0.0 %"
+    if value and bound:
+        gap = f"{100 * (event.value - event.bound) / event.value:.1f} %" if event.value > event.bound else "0.0 %"
     columns, rows = event.columns or "", event.rows or ""
     return f"{event.elapsed:>8.2f}  {event.phase:<12}{value:>12}{bound:>12}{gap:>8}{columns:>9}{rows:>8}".rstrip()

@@ -47,7 +47,9 @@ def solve_rules(
     options = replace(options, gap=gap, n_jobs=n_jobs, seed=seed)
     solution: Solution = columns.solve(problem, options, deadline, progress=progress)
     if not solution.paths:
-        raise InfeasibleError(solution.reason)
+        if solution.status == "infeasible":
+            raise InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
+        raise ValueError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")
     return solution
 
 
