@@ -123,7 +123,7 @@ class Certificate:
             for check in self.constraints
         ]
         if self.columns:
-            pricing = {True: ", exact pricing", False: ", heuristic pricing", None: ""}[self.exact_pricing]
+            pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[self.exact_pricing]
             rounds = _count(self.iterations, "round", "rounds")
             lines.append(("work", f"{number(self.columns)} columns, {number(self.rows)} rows, {rounds}{pricing}"))
         if self.total_seconds:

@@ -21,7 +21,7 @@ def outcomes(estimator: BaseEstimator) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("structure", ["rules", "tree"])
 def test_check_estimator(structure: str) -> None:
     """No check fails, and none is skipped that scikit-learn's own tree does not skip."""
-    ours = outcomes(OptimalTreeClassifier(structure=structure, max_depth=2))
+    ours = outcomes(OptimalTreeClassifier(structure=structure, max_depth=2, time_limit=5))
     theirs = outcomes(DecisionTreeClassifier())
     names = {check["check_name"] for check in ours}
     missing = {check["check_name"] for check in theirs} - names

@@ -58,7 +58,7 @@ def test_printed_certificate() -> None:
             "  model         9 rules, at most 4 conditions each",
             "  among         all sets of at most 16 disjoint rules",
             "  recall        0.9, at least 0.8 (slack 0.1)",
-            "  work          4,544 columns, 912 rows, 12 rounds, exact pricing",
+            "  work          4,544 columns, 912 rows, 12 rounds, priced out exactly",
             "  seconds       1.25 (data 0.01, pricing 0.50)",
         ]
     )
