@@ -18,6 +18,7 @@ from omtree.base import OptimalTreeBase, check_names
 from omtree.certificate import Certificate
 from omtree.checker import check
 from omtree.constraints import Constraint
+from omtree.data.binning import Binning
 from omtree.data.build import encode_rows, make_features, make_table
 from omtree.data.columns import Columns, read_columns
 from omtree.data.table import CodeArray, FloatArray
@@ -80,8 +81,9 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Trees only: whether a node may have more than two children.
     max_children : int or None, default=None
         Trees only: most children of one node.
-    binning : {"quantile"}, default="quantile"
-        Where numeric columns may be cut.
+    binning : {"quantile", "supervised", "exact"}, default="quantile"
+        Where numeric columns may be cut: into bins of equal weight, where the label changes (both at most `n_bins`
+        bins), or between any two values (few distinct values only).
     cache_mb : float, default=1024
         Trees only: most memory for solved subproblems.
 
@@ -140,7 +142,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         *,
         splits: Literal["multiway", "binary"] = "multiway",
         max_children: int | None = None,
-        binning: Literal["quantile"] = "quantile",
+        binning: Binning = "quantile",
         cache_mb: float = 1024,
     ) -> None:
         self.max_depth = max_depth
@@ -263,7 +265,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             structure=self.structure,
             leaves=len(rules),
             depth=tree.depth if family is not None and tree is not None else rules.depth,
-            search_space=search_space(problem, self.structure, self.n_bins, self.splits),
+            search_space=search_space(problem, self.structure, self.splits, self.binning, self.n_bins),
             lp_value=found.lp_value,
             exact_pricing=found.exact_pricing,
             columns=found.columns,

@@ -14,7 +14,7 @@ _CHOICES: Mapping[str, tuple[str | None, ...]] = {
     "structure": ("rules", "tree"),
     "categories": ("groups", "values"),
     "splits": ("multiway", "binary"),
-    "binning": ("quantile",),
+    "binning": ("quantile", "supervised", "exact"),
     "preset": (None, "paper"),
 }
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from omtree import columns, search
+from omtree.data.binning import Binning
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
 from omtree.problem import Node, Path, Problem, Solution
 from omtree.progress import Progress
+
+_CUTS: Mapping[Binning, str] = {
+    "quantile": "numbers cut into at most {} quantile bins",
+    "supervised": "numbers cut into at most {} bins where the label changes",
+    "exact": "numbers cut between any two values",
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,11 @@ def solve_tree(
 
 
 def search_space(
-    problem: Problem, structure: Literal["rules", "tree"], n_bins: int, splits: Literal["multiway", "binary"]
+    problem: Problem,
+    structure: Literal["rules", "tree"],
+    splits: Literal["multiway", "binary"],
+    binning: Binning,
+    n_bins: int,
 ) -> str:
     """The models an engine chooses from, in a sentence."""
     features = problem.table.features
@@ -99,7 +110,7 @@ def search_space(
     conditions = sum(len(level.nodes) for level in problem.graph)
     text = f"{kind} over {conditions:,} conditions on {len(features)} features"
     if any(feature.kind == "numeric" for feature in features):
-        text += f" (numbers cut into at most {n_bins} quantile bins)"
+        text += f" ({_CUTS[binning].format(n_bins)})"
     return text
 
 

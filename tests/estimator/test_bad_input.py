@@ -49,7 +49,7 @@ X, Y = load_iris(return_X_y=True)
         ("preset", "fast", "None or 'paper'"),
         ("splits", "ternary", "'multiway' or 'binary'"),
         ("max_children", 1, "at least 2"),
-        ("binning", "magic", "'quantile'"),
+        ("binning", "magic", "'quantile', 'supervised' or 'exact'"),
         ("cache_mb", 0, "positive"),
     ],
 )

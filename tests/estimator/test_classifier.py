@@ -226,6 +226,20 @@ def test_loss_by_leaves_and_with_leaves() -> None:
         OptimalTreeClassifier(max_depth=1).fit(X, y).with_leaves(1)
 
 
+def test_binning() -> None:
+    """With every threshold allowed the best tree is no worse than on bins; the certificate says what was allowed."""
+    X, y = flowers()
+    model = {
+        binning: OptimalTreeClassifier(structure="tree", max_depth=2, n_bins=3, binning=binning).fit(X, y)
+        for binning in ("quantile", "supervised", "exact")
+    }
+    value = {binning: fitted.certificate_.value for binning, fitted in model.items()}
+    assert value["exact"] <= min(value["quantile"], value["supervised"])
+    assert "3 quantile bins" in model["quantile"].certificate_.search_space
+    assert "where the label changes" in model["supervised"].certificate_.search_space
+    assert "between any two values" in model["exact"].certificate_.search_space
+
+
 def test_decision_path() -> None:
     """Every row passes the root, and as many nodes as its leaf is deep, plus one."""
     X, y = flowers()
