@@ -3,8 +3,156 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from omtree.show.text import number
 
 #: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof.
 Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "infeasible"]
+
+
+@dataclass(frozen=True)
+class ConstraintCheck:
+    """How a fitted model meets one constraint over the whole model: ``value >= limit``, with ``slack`` to spare."""
+
+    name: str
+    value: float
+    limit: float
+    slack: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven about a fitted model.
+
+    Losses are in units of sample weight: with unit weights and ``objective="error"`` they count errors.
+
+    Attributes
+    ----------
+    status : {"optimal", "gap_reached", "time_limit", "stopped", "infeasible"}
+        `optimal` is said only after a proof.
+    value : float
+        Loss of the model on the training rows.
+    bound : float
+        No model of the search space has a smaller loss than this.
+    weight : float
+        Sample weight of all training rows.
+    unit : str
+        What the loss counts.
+    structure : {"rules", "tree"}
+    leaves, depth : int
+        Rules (leaves) of the model, and most conditions in one.
+    search_space : str
+        The models among which the bound holds.
+    lp_value : float or None
+        Optimum of the linear relaxation over the rules, where it was solved.
+    exact_pricing : bool or None
+        Whether a last exact round showed that no rule was missing; None where no rules were priced.
+    columns, rows, iterations : int
+        Rules generated, coverage rows in the linear program, pricing rounds.
+    seconds : mapping of str to float
+        Time per phase.
+    total_seconds : float
+        Time of the whole fit.
+    constraints : tuple of ConstraintCheck
+        Every constraint over the whole model, recomputed on the returned rules.
+
+    Examples
+    --------
+    >>> certificate = Certificate("time_limit", 20.0, 15.0, 150.0, leaves=4, depth=2)
+    >>> certificate.gap
+    0.25
+    >>> print(certificate)
+    time limit reached: the model makes 20 errors, and no model can make fewer than 15
+      errors        20 of 150 (13.3 %)
+      lower bound   15 (gap 25.0 %)
+      model         4 rules, at most 2 conditions each
+    """
+
+    status: Status
+    value: float
+    bound: float
+    weight: float
+    unit: str = "errors"
+    structure: Literal["rules", "tree"] = "rules"
+    leaves: int = 0
+    depth: int = 0
+    search_space: str = ""
+    lp_value: float | None = None
+    exact_pricing: bool | None = None
+    columns: int = 0
+    rows: int = 0
+    iterations: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    total_seconds: float = 0.0
+    constraints: tuple[ConstraintCheck, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """``(value - bound) / value``; 0 when the two are equal."""
+        return _relative(self.value, self.bound)
+
+    @property
+    def lp_gap(self) -> float | None:
+        """``(value - lp_value) / value``, the gap between the integer and the linear optimum."""
+        return None if self.lp_value is None else _relative(self.value, self.lp_value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, the two gaps included."""
+        return {**asdict(self), "seconds": dict(self.seconds), "gap": self.gap, "lp_gap": self.lp_gap}
+
+    def __str__(self) -> str:
+        share = f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
+        size = (
+            f"{_count(self.leaves, 'leaf', 'leaves')}, depth {self.depth}"
+            if self.structure == "tree"
+            else f"{_count(self.leaves, 'rule', 'rules')}, at most {_count(self.depth, 'condition', 'conditions')} each"
+        )
+        lines = [
+            (self.unit, f"{number(self.value)} of {number(self.weight)}{share}"),
+            ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)"),
+        ]
+        if self.lp_value is not None and self.lp_gap is not None:
+            lines.append(("LP value", f"{number(self.lp_value)} (gap to it {100 * self.lp_gap:.1f} %)"))
+        lines.append(("model", size))
+        if self.search_space:
+            lines.append(("among", self.search_space))
+        lines += [
+            (check.name, f"{number(check.value)}, at least {number(check.limit)} (slack {number(check.slack)})")
+            for check in self.constraints
+        ]
+        if self.columns:
+            pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[self.exact_pricing]
+            rounds = _count(self.iterations, "round", "rounds")
+            lines.append(("work", f"{number(self.columns)} columns, {number(self.rows)} rows, {rounds}{pricing}"))
+        if self.total_seconds:
+            phases = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items())
+            lines.append(("seconds", f"{self.total_seconds:.2f}" + (f" ({phases})" if phases else "")))
+        width = max(14, 2 + max(len(name) for name, _ in lines))
+        return "\n".join([self._verdict(), *(f"  {name:<{width}}{text}" for name, text in lines)])
+
+    def _verdict(self) -> str:
+        """What is proven, in a sentence."""
+        value, bound = number(self.value), number(self.bound)
+        verb = f"the model makes {value} {self.unit}"
+        rest = f"no model can make fewer than {bound}"
+        match self.status:
+            case "optimal":
+                return f"optimal: {verb}, and it is proven that no model can make fewer"
+            case "gap_reached":
+                return f"gap reached: {verb}, and {rest}"
+            case "time_limit":
+                return f"time limit reached: {verb}, and {rest}"
+            case "stopped":
+                return f"stopped at a limit on the work: {verb}, and {rest}"
+            case "infeasible":
+                return "infeasible: no model meets the limits and constraints"
+
+
+def _relative(value: float, bound: float) -> float:
+    return 0.0 if value <= bound else (value - bound) / value
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"

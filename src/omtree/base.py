@@ -1,0 +1,134 @@
+"""What every fitted model can do, whatever it predicts."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from narwhals.dependencies import is_into_dataframe
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from omtree.certificate import Certificate
+from omtree.data.build import encode_rows
+from omtree.data.columns import read_columns
+from omtree.data.table import CodeArray, FloatArray
+from omtree.family import TreeFamily
+from omtree.graph import FeatureGraph
+from omtree.rules import RuleSet
+from omtree.tree import Tree
+
+
+class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
+    """Which rule answers for a row, and smaller models of the same family."""
+
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    rules_: RuleSet
+    tree_: Tree | None
+    graph_: FeatureGraph
+    certificate_: Certificate
+    loss_by_leaves_: FloatArray
+    _family: TreeFamily
+
+    def apply(self, X: Any) -> npt.NDArray[np.intp]:
+        """The rule that answers for each row, as a position in ``rules_``.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of int, shape (n_samples,)
+        """
+        codes = self._encode(X)
+        if self.tree_ is not None and self.certificate_.structure == "tree":
+            return self.tree_.apply(codes)
+        return self.rules_.assign(codes)
+
+    def matches(self, X: Any) -> npt.NDArray[np.intp]:
+        """How many rules each row meets; one for every training row.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of int, shape (n_samples,)
+        """
+        codes = self._encode(X)
+        return np.asarray(self.rules_.matches(codes).sum(axis=1))
+
+    def decision_path(self, X: Any) -> csr_matrix:
+        """Which nodes of ``tree_`` each row passes.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        sparse matrix of bool, shape (n_samples, n_nodes)
+        """
+        codes = self._encode(X)
+        if self.tree_ is None:
+            raise ValueError("The rules of this model are not a tree; fit with structure='tree' instead.")
+        return self.tree_.decision_path(codes)
+
+    def with_leaves(self, leaves: int) -> Self:
+        """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
+
+        Parameters
+        ----------
+        leaves : int
+            From 1 to the length of ``loss_by_leaves_``.
+
+        Returns
+        -------
+        OptimalTreeClassifier
+        """
+        check_is_fitted(self, "certificate_")
+        family: TreeFamily | None = vars(self).get("_family")
+        if family is None:
+            raise ValueError("with_leaves needs a model that was fitted with structure='tree'.")
+        if not 1 <= leaves <= len(family):
+            raise ValueError(f"leaves={leaves!r} is not possible; use a number from 1 to {len(family)}.")
+        tree = family.tree(leaves)
+        value = float(self.loss_by_leaves_[leaves - 1])
+        proven = self.certificate_.status == "optimal"
+        model = copy.copy(self)
+        model.max_leaves = leaves
+        model.tree_, model.rules_ = tree, tree.rules
+        # A bound for larger trees holds for smaller ones as well.
+        model.certificate_ = replace(
+            self.certificate_,
+            value=value,
+            bound=value if proven else self.certificate_.bound,
+            leaves=tree.n_leaves,
+            depth=tree.depth,
+        )
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _encode(self, X: Any) -> CodeArray:
+        check_is_fitted(self, "certificate_")
+        check_names(self, X, reset=False)
+        return encode_rows(read_columns(X, self.feature_kinds, training=False), self.rules_.features)
+
+
+def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
+    """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
+    if is_into_dataframe(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    else:
+        validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)

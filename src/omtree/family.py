@@ -1,0 +1,48 @@
+"""The best trees of every size, from one search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from omtree.problem import Node, Problem
+from omtree.tree import Tree
+
+
+class TreeFamily:
+    """The best tree for every number of leaves, each built when it is first asked for.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        The best tree with at most 1, 2, ... leaves.
+    problem : Problem
+        Kept while trees are still to be built; not pickled, since it holds the training rows.
+    classes : sequence
+    """
+
+    def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any]) -> None:
+        self._roots = tuple(roots)
+        self._problem: Problem | None = problem
+        self._classes = tuple(classes)
+        self._trees: dict[int, Tree] = {}
+
+    def __len__(self) -> int:
+        return len(self._roots)
+
+    def tree(self, leaves: int) -> Tree:
+        """The best tree with at most this many leaves."""
+        tree = self._trees.get(leaves)
+        if tree is None:
+            root = self._roots[leaves - 1]
+            same = next((m for m in self._trees if self._roots[m - 1] is root), None)
+            assert self._problem is not None
+            tree = self._trees[same] if same else Tree.from_node(root, self._problem, self._classes)
+            self._trees[leaves] = tree
+        return tree
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._problem is not None:
+            for leaves in range(1, len(self) + 1):
+                self.tree(leaves)
+        return {**self.__dict__, "_problem": None}

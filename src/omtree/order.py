@@ -1,0 +1,52 @@
+"""In which order the features enter the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier
+
+from omtree.data.table import Table
+
+
+def feature_positions(
+    feature_order: str | Sequence[str] | None, names: Iterable[str], table: Table, seed: int
+) -> list[int] | None:
+    """Positions of the table's features in the order of the graph's levels; None means as they are.
+
+    Parameters
+    ----------
+    feature_order : None, "importance" or sequence of str
+        Features that a list does not name follow those it names, in the order of the columns.
+    names : iterable of str
+        Names of all columns; constant ones may be named, they are not in the table.
+    table : Table
+    seed : int
+    """
+    if feature_order is None:
+        return None
+    if isinstance(feature_order, str):
+        if feature_order != "importance":
+            raise ValueError(
+                f"feature_order={feature_order!r} is not known; use None, 'importance' or a list of column names."
+            )
+        return importance_order(table, seed)
+    wanted = list(feature_order)
+    known = set(names)
+    for name in wanted:
+        if name not in known:
+            raise ValueError(f"feature_order names the column {name!r}, which the data do not have; remove it.")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError("feature_order names a column twice; name each at most once.")
+    rank = {name: place for place, name in enumerate(wanted)}
+    return sorted(range(len(table.features)), key=lambda f: rank.get(table.features[f].name, len(rank)))
+
+
+def importance_order(table: Table, seed: int) -> list[int]:
+    """Features by importance in a few shallow random trees on the codes, the most important first."""
+    row, label = np.nonzero(table.counts)
+    model: Any = ExtraTreesClassifier(n_estimators=20, max_depth=6, max_features=None, random_state=seed)
+    model.fit(table.codes.T[row], label, sample_weight=table.counts[row, label])
+    return [int(f) for f in np.argsort(-model.feature_importances_, kind="stable")]

@@ -1,0 +1,102 @@
+"""Labels and weights: what `y`, `sample_weight` and `class_weight` become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from omtree.data.table import FloatArray
+
+#: Integer labels within a range of this size are coded by a table instead of a sort.
+_SMALL_RANGE = 1 << 16
+
+
+def encode_labels(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """The classes, sorted, and the position of each label among them.
+
+    Examples
+    --------
+    >>> classes, codes = encode_labels(["no", "yes", "no"])
+    >>> classes.tolist(), codes.tolist()
+    (['no', 'yes'], [0, 1, 0])
+    """
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "O":
+        missing = [value is None or value != value for value in labels.tolist()]
+        if any(missing):
+            raise ValueError(f"y has {sum(missing)} missing labels; drop those rows or give them a label.")
+    elif labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y has missing or infinite labels; drop those rows or give them a label.")
+    if labels.dtype.kind in "biu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < _SMALL_RANGE:
+            offsets = labels.astype(np.intp) - low
+            present = np.bincount(offsets) > 0
+            classes = (np.flatnonzero(present) + low).astype(labels.dtype)
+            return classes, (np.cumsum(present) - 1)[offsets]
+    try:
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise ValueError("y mixes labels that cannot be sorted, such as text and numbers; use one type.") from None
+    return classes, codes
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
+    """The weight of every sample, ones by default."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weight.shape}; give one weight for each of the {n_samples} rows.")
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight has missing or infinite weights; give every row a finite weight.")
+    if weight.min(initial=0.0) < 0:
+        raise ValueError("sample_weight has negative weights; weights must be zero or positive.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one row needs a positive weight.")
+    return weight
+
+
+def class_scale(
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None, classes: npt.NDArray[Any], totals: FloatArray
+) -> FloatArray:
+    """What the sample weights of each class are multiplied by.
+
+    Parameters
+    ----------
+    class_weight : mapping, "balanced" or None
+        Classes that a mapping does not name have weight 1; "balanced" gives every class the same total.
+    classes : array
+    totals : array of float
+        Sample weight of each class.
+
+    Examples
+    --------
+    >>> class_scale("balanced", np.array(["no", "yes"]), np.array([6.0, 2.0])).tolist()
+    [0.6666666666666666, 2.0]
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        present = totals > 0
+        return np.where(present, totals.sum() / (len(classes) * np.where(present, totals, 1.0)), 1.0)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight={class_weight!r} is not known; use None, 'balanced' or a dict.")
+    known = classes.tolist()
+    unknown = [label for label in class_weight if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names the class {unknown[0]!r}, which y does not have; y has {known}.")
+    scale = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    if not np.isfinite(scale).all() or scale.min() < 0:
+        raise ValueError(f"class_weight={class_weight!r} has negative or infinite weights; use positive ones.")
+    return scale

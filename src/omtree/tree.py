@@ -1,0 +1,255 @@
+"""The tree: nodes that split one feature each, with the rules as leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from omtree.data.table import CodeArray
+from omtree.graph import Condition
+from omtree.problem import Node, Path, Problem
+from omtree.rules import RuleSet, in_words
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """One node of a fitted tree.
+
+    Attributes
+    ----------
+    index : int
+        Its position in ``Tree.nodes``; the root has 0 and children follow their parents.
+    parent : int or None
+    depth : int
+        Number of splits above it.
+    condition : Condition or None
+        The condition on the branch that leads here; None at the root.
+    feature : int or None
+        The feature it splits, None in a leaf.
+    children : tuple of int
+        Positions of its children.
+    default : int or None
+        The child that takes values the node never saw in training: the heaviest one.
+    class_weights : tuple of float
+        Sample weight of each class among the training rows that reach it.
+    rule : int or None
+        Position of its rule in ``Tree.rules``; None in an inner node.
+    """
+
+    index: int
+    parent: int | None
+    depth: int
+    condition: Condition | None
+    feature: int | None
+    children: tuple[int, ...]
+    default: int | None
+    class_weights: tuple[float, ...]
+    rule: int | None
+
+    @property
+    def support(self) -> float:
+        """Sample weight of the training rows that reach the node."""
+        return float(sum(self.class_weights))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node is a leaf."""
+        return self.rule is not None
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The bare shape of a tree: a feature and what is behind each condition, a split or a rule's position."""
+
+    feature: int
+    branches: tuple[tuple[Condition, _Split | int], ...]
+
+
+class Tree:
+    """A multiway tree; its leaves are the rules.
+
+    Build one with `from_node` or `from_rules`.
+
+    Attributes
+    ----------
+    nodes : tuple of TreeNode
+        Depth first, the root first.
+    rules : RuleSet
+        The leaves as rules.
+    """
+
+    def __init__(self, shape: _Split | int, rules: RuleSet) -> None:
+        self.rules = rules
+        self._routes: dict[int, npt.NDArray[np.intp]] = {}
+        nodes: list[TreeNode | None] = []
+        self._grow(shape, nodes, None, None, 0)
+        self.nodes: tuple[TreeNode, ...] = tuple(node for node in nodes if node is not None)
+
+    @classmethod
+    def from_node(cls, root: Node, problem: Problem, classes: Sequence[Any]) -> Tree:
+        """The tree behind an engine's root node, weighed on the problem's rows.
+
+        Parameters
+        ----------
+        root : Node
+        problem : Problem
+        classes : sequence
+            The classes, in the order of the problem's.
+        """
+        features = problem.table.features
+        paths: list[Path] = []
+
+        def shape(node: Node, above: dict[int, Condition]) -> _Split | int:
+            if not node.branches:
+                paths.append(Path(tuple(above.values()), node.label))
+                return len(paths) - 1
+            feature = node.branches[0][0].feature
+            branches = []
+            for branch, child in node.branches:
+                condition = in_words(branch, features)
+                both = condition
+                if feature in above:
+                    # The feature was split higher up already: the leaf's rule has one condition that says both.
+                    shared = tuple(sorted(set(above[feature].codes) & set(condition.codes)))
+                    both = in_words(Condition(feature, shared), features)
+                branches.append((condition, shape(child, {**above, feature: both})))
+            return _Split(feature, tuple(branches))
+
+        bare = shape(root, {})
+        return cls(bare, RuleSet.from_paths(paths, problem, classes))
+
+    @classmethod
+    def from_rules(cls, rules: RuleSet) -> Tree | None:
+        """The tree that a rule set happens to be, or None when it is none.
+
+        A set of rules is a tree when some feature occurs in all of them with conditions that are pairwise equal or
+        disjoint, and each group of rules with the same condition is again a tree. Any such feature will do.
+        """
+        shape = _shape(rules, list(range(len(rules))), frozenset())
+        return None if shape is None else cls(shape, rules)
+
+    @property
+    def depth(self) -> int:
+        """Most splits between the root and a leaf."""
+        return max(node.depth for node in self.nodes)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.rules)
+
+    @property
+    def class_weights(self) -> npt.NDArray[np.float64]:
+        """Sample weight of each class in each node, shape (n_nodes, n_classes)."""
+        return np.array([node.class_weights for node in self.nodes])
+
+    def apply(self, codes: CodeArray) -> npt.NDArray[np.intp]:
+        """The leaf each row ends in, as a position in `rules`.
+
+        Parameters
+        ----------
+        codes : array of uint8, shape (n_features, n_rows)
+
+        Returns
+        -------
+        array of int, shape (n_rows,)
+        """
+        leaf = np.empty(codes.shape[1], dtype=np.intp)
+        for node, rows in self._walk(codes):
+            if node.rule is not None:
+                leaf[rows] = node.rule
+        return leaf
+
+    def decision_path(self, codes: CodeArray) -> csr_matrix:
+        """Which nodes each row passes.
+
+        Parameters
+        ----------
+        codes : array of uint8, shape (n_features, n_rows)
+
+        Returns
+        -------
+        sparse matrix of bool, shape (n_rows, n_nodes)
+        """
+        visits = [(node.index, rows) for node, rows in self._walk(codes)]
+        rows = np.concatenate([rows for _, rows in visits])
+        columns = np.repeat([index for index, _ in visits], [len(rows) for _, rows in visits])
+        return csr_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(codes.shape[1], len(self.nodes)))
+
+    def __str__(self) -> str:
+        from omtree.show.text import tree_to_text
+
+        return tree_to_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Tree of {len(self.nodes)} nodes, {self.n_leaves} leaves, depth {self.depth}>"
+
+    def _grow(
+        self,
+        shape: _Split | int,
+        nodes: list[TreeNode | None],
+        parent: int | None,
+        condition: Condition | None,
+        depth: int,
+    ) -> TreeNode:
+        """Append the node of `shape` and everything below it."""
+        index = len(nodes)
+        nodes.append(None)
+        if isinstance(shape, int):
+            weights = self.rules[shape].class_weights
+            node = TreeNode(index, parent, depth, condition, None, (), None, weights, shape)
+        else:
+            children = [self._grow(child, nodes, index, branch, depth + 1) for branch, child in shape.branches]
+            weights = tuple(sum(column) for column in zip(*(child.class_weights for child in children), strict=True))
+            default = max(children, key=lambda child: child.support).index
+            route = np.full(256, default, dtype=np.intp)
+            for child in children:
+                assert child.condition is not None
+                route[list(child.condition.codes)] = child.index
+            self._routes[index] = route
+            places = tuple(child.index for child in children)
+            node = TreeNode(index, parent, depth, condition, shape.feature, places, default, weights, None)
+        nodes[index] = node
+        return node
+
+    def _walk(self, codes: CodeArray) -> Iterator[tuple[TreeNode, npt.NDArray[np.intp]]]:
+        """Every node with the rows that reach it, parents first."""
+        todo = [(self.nodes[0], np.arange(codes.shape[1]))]
+        while todo:
+            node, rows = todo.pop()
+            yield node, rows
+            if node.feature is not None:
+                target = self._routes[node.index].take(codes[node.feature].take(rows))
+                todo.extend((self.nodes[child], rows[target == child]) for child in node.children)
+
+
+def _shape(rules: RuleSet, members: list[int], used: frozenset[int]) -> _Split | int | None:
+    """The shape of the tree over these rules once the `used` features are split, or None."""
+    if len(members) == 1:
+        return members[0]
+    by_feature = [{condition.feature: condition for condition in rules[m].conditions} for m in members]
+    shared = set.intersection(*(set(conditions) for conditions in by_feature)) - used
+    for feature in (condition.feature for condition in rules[members[0]].conditions):
+        if feature not in shared:
+            continue
+        groups: dict[Condition, list[int]] = {}
+        for member, conditions in zip(members, by_feature, strict=True):
+            groups.setdefault(conditions[feature], []).append(member)
+        codes = [code for condition in groups for code in condition.codes]
+        # A condition that all the rules share splits nothing: it needs no node.
+        if len(groups) == 1 or len(codes) != len(set(codes)):
+            continue
+        branches = []
+        for condition, group in groups.items():
+            below = _shape(rules, group, used | {feature})
+            if below is None:
+                return None
+            branches.append((condition, below))
+        branches.sort(key=lambda branch: branch[0].codes)
+        return _Split(feature, tuple(branches))
+    return None

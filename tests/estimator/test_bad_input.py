@@ -1,0 +1,169 @@
+"""What bad input gets: one sentence that names the culprit, and an estimator that is as it was."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import omtree.columns
+from omtree import InfeasibleError, OptimalTreeClassifier
+from omtree.problem import GlobalRow, Problem, Solution
+
+X, Y = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "advice"),
+    [
+        ("max_depth", 0, "at least 1"),
+        ("max_depth", 2.5, "at least 1"),
+        ("max_depth", True, "at least 1"),
+        ("max_leaves", 0, "at least 1"),
+        ("max_leaves", 151, "150 rows"),
+        ("min_samples_leaf", 0, "share"),
+        ("min_samples_leaf", -0.1, "share"),
+        ("min_samples_leaf", 1.5, "share"),
+        ("min_samples_leaf", 151, "smaller"),
+        ("structure", "forest", "'rules' or 'tree'"),
+        ("objective", "beauty", "'error'"),
+        ("constraints", ["short"], "constraint objects"),
+        ("n_bins", 1, "from 2"),
+        ("n_bins", 1000, "from 2"),
+        ("categories", "all", "'groups' or 'values'"),
+        ("feature_order", ["x9"], "remove"),
+        ("feature_order", ["x1", "x1"], "at most once"),
+        ("feature_order", "beauty", "'importance'"),
+        ("class_weight", "heavy", "'balanced'"),
+        ("class_weight", {7: 1.0}, "which y does not have"),
+        ("class_weight", {1: -1.0}, "positive"),
+        ("time_limit", 0, "positive"),
+        ("time_limit", -1.0, "positive"),
+        ("time_limit", float("nan"), "positive"),
+        ("gap", -0.1, "at least 0"),
+        ("gap", 1.0, "below 1"),
+        ("preset", "fast", "None or 'paper'"),
+        ("splits", "ternary", "'multiway' or 'binary'"),
+        ("max_children", 1, "at least 2"),
+        ("binning", "magic", "'quantile', 'supervised' or 'exact'"),
+        ("cache_mb", 0, "positive"),
+    ],
+)
+def test_parameters(name: str, value: Any, advice: str) -> None:
+    """Each impossible parameter is named in one sentence that says what to do."""
+    with pytest.raises(ValueError, match=name) as caught:
+        OptimalTreeClassifier(**{name: value}).fit(X, Y)
+    message = str(caught.value)
+    assert advice in message
+    assert message.endswith(".")
+    assert message.count(". ") == 0
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("weight", "advice"),
+    [
+        (-np.ones(150), "negative"),
+        (np.zeros(150), "zero"),
+        (np.ones(149), "150 rows"),
+        (np.full(150, np.nan), "finite"),
+    ],
+)
+def test_weights(weight: np.ndarray, advice: str) -> None:
+    """Bad weights are named."""
+    with pytest.raises(ValueError, match=f"sample_weight.*{advice}"):
+        OptimalTreeClassifier().fit(X, Y, weight)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "complaint"),
+    [
+        (X, np.zeros(150), "only one class"),
+        (X, Y[:-1], "150 rows and y has 149"),
+        (np.empty((0, 3)), np.empty(0), "0 sample"),
+        (pd.DataFrame({"a": []}), [], "0 sample"),
+        (X, None, "y is None"),
+        (X, [None, *Y[1:]], "y has 1 missing"),
+        (X, np.where(Y == 1, np.nan, Y), "y has missing"),
+        (X, Y + 0.5, "Unknown label type"),
+        (X, np.array(["a", 1] * 75, dtype=object), "cannot be sorted"),
+        (np.where(X > 7, np.inf, X), Y, "'x0' has infinite"),
+        (pd.DataFrame({"age": np.where(Y, np.inf, 1.0)}), Y, "'age' has infinite"),
+    ],
+)
+def test_data(x: Any, y: Any, complaint: str) -> None:
+    """Bad data are refused with a sentence that says what is wrong."""
+    with pytest.raises(ValueError, match=complaint):
+        OptimalTreeClassifier().fit(x, y)
+
+
+def test_columns_at_prediction() -> None:
+    """Fewer columns, other names and another order are refused in scikit-learn's words."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = OptimalTreeClassifier(max_depth=1).fit(frame, Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"a": "z"}))
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(frame[["b", "a", "c", "d"]])
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["a", "b"]])
+    model = OptimalTreeClassifier(max_depth=1).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 2 features, but OptimalTreeClassifier is expecting 4"):
+        model.predict(X[:, :2])
+
+
+def test_a_failing_fit_leaves_the_model_as_it_was() -> None:
+    """After a failed refit the estimator still has its first model, and a failed first fit leaves nothing."""
+    model = OptimalTreeClassifier(max_depth=1).fit(X, Y)
+    before = copy.copy(vars(model))
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X[:, :2], np.zeros(150))
+    assert vars(model) == before
+    fresh = OptimalTreeClassifier()
+    with pytest.raises(ValueError, match="infinite"):
+        fresh.fit(np.full((150, 2), np.inf), Y)
+    assert vars(fresh) == OptimalTreeClassifier().get_params()
+
+
+class AtLeast:
+    """A constraint that wants this many rows to be predicted as class 0."""
+
+    def __init__(self, rows: float) -> None:
+        self.least = rows
+
+    def rows(self, table: Any) -> list[GlobalRow]:
+        """One row that counts the weight of the rows predicted as class 0."""
+        coefficient = np.zeros_like(table.counts)
+        coefficient[:, 0] = table.weight
+        return [GlobalRow("predicted 0", coefficient, self.least)]
+
+
+def test_infeasible_problems_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an engine finds infeasible becomes a ValueError with the engine's reason."""
+
+    def refuse(problem: Problem, *args: Any, **kwargs: Any) -> Solution:
+        return Solution((), "infeasible", np.inf, np.inf, reason="No model predicts 0 for 151 rows.")
+
+    monkeypatch.setattr(omtree.columns, "solve", refuse)
+    model = OptimalTreeClassifier(constraints=[AtLeast(151)])
+    with pytest.raises(InfeasibleError, match="for 151 rows"):
+        model.fit(X, Y)
+    assert not hasattr(model, "certificate_")
+
+
+def test_constraints_are_in_the_certificate() -> None:
+    """The certificate says how the model meets its constraints."""
+    model = OptimalTreeClassifier(max_depth=2, constraints=[AtLeast(10)]).fit(X, Y)
+    (row,) = model.certificate_.constraints
+    assert (row.name, row.limit) == ("predicted 0", 10)
+    assert row.value == (model.predict(X) == 0).sum() == row.slack + 10
+
+
+def test_trees_refuse_constraints_they_cannot_keep() -> None:
+    """A tree with a constraint over the whole model is refused before any work."""
+    with pytest.raises(ValueError, match=r"constraints.*structure='rules'"):
+        OptimalTreeClassifier(structure="tree", constraints=[AtLeast(10)]).fit(X, Y)

@@ -1,0 +1,88 @@
+"""The certificate."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from omtree.certificate import Certificate, ConstraintCheck
+
+
+def certificate(**changes: object) -> Certificate:
+    """A certificate with something to say in every line."""
+    fields = {
+        "status": "optimal",
+        "value": 127.0,
+        "bound": 127.0,
+        "weight": 1296.0,
+        "leaves": 9,
+        "depth": 4,
+        "search_space": "all sets of at most 16 disjoint rules",
+        "lp_value": 126.14,
+        "exact_pricing": True,
+        "columns": 4544,
+        "rows": 912,
+        "iterations": 12,
+        "seconds": {"data": 0.01, "pricing": 0.5},
+        "total_seconds": 1.25,
+        "constraints": (ConstraintCheck("recall", 0.9, 0.8, 0.1),),
+    }
+    return Certificate(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "gap"),
+    [(20.0, 15.0, 0.25), (20.0, 20.0, 0.0), (0.0, 0.0, 0.0), (5.0, 0.0, 1.0), (0.5, 0.25, 0.5)],
+)
+def test_gap_is_relative_to_the_value(value: float, bound: float, gap: float) -> None:
+    """The gap is (value - bound) / value, and 0 when the two are equal, also at a value of 0."""
+    assert certificate(value=value, bound=bound).gap == gap
+
+
+def test_lp_gap_is_that_of_the_paper() -> None:
+    """The LP gap is (IP - LP) / IP, and None without an LP."""
+    assert certificate(value=20.0, lp_value=19.0).lp_gap == pytest.approx(0.05)
+    assert certificate(lp_value=None).lp_gap is None
+
+
+def test_printed_certificate() -> None:
+    """A printed certificate says what is proven, then the figures, aligned."""
+    assert str(certificate()) == "\n".join(
+        [
+            "optimal: the model makes 127 errors, and it is proven that no model can make fewer",
+            "  errors        127 of 1,296 (9.8 %)",
+            "  lower bound   127 (gap 0.0 %)",
+            "  LP value      126.1 (gap to it 0.7 %)",
+            "  model         9 rules, at most 4 conditions each",
+            "  among         all sets of at most 16 disjoint rules",
+            "  recall        0.9, at least 0.8 (slack 0.1)",
+            "  work          4,544 columns, 912 rows, 12 rounds, priced out exactly",
+            "  seconds       1.25 (data 0.01, pricing 0.50)",
+        ]
+    )
+
+
+@pytest.mark.parametrize("status", ["gap_reached", "time_limit", "stopped"])
+def test_only_an_optimal_certificate_claims_a_proof(status: str) -> None:
+    """Without a proof the first line says value and bound instead."""
+    first = str(certificate(status=status, bound=100.0)).splitlines()[0]
+    assert "proven" not in first
+    assert "127 errors" in first
+    assert "fewer than 100" in first
+
+
+def test_certificates_are_frozen() -> None:
+    """Nobody improves a certificate afterwards."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        certificate().value = 0.0
+
+
+def test_to_dict_is_plain() -> None:
+    """`to_dict` can be written as JSON and holds both gaps."""
+    plain = json.loads(json.dumps(certificate().to_dict()))
+    assert plain["gap"] == 0.0
+    assert plain["lp_gap"] == pytest.approx(0.86 / 127)
+    assert plain["constraints"][0]["name"] == "recall"
+    assert plain["seconds"] == {"data": 0.01, "pricing": 0.5}
