@@ -78,9 +78,7 @@ class Pricer:
         all_labels: bool,
         seconds: float,
         k_best: int,
-    ) -> tuple[
-        npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int
-    ]: ...
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
     def cover(self, rules: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 
 def add_normal_matrix(

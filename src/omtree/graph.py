@@ -41,9 +41,19 @@ class Level:
     categories: Categories
 
     @cached_property
+    def code_sets(self) -> tuple[tuple[int, ...], ...]:
+        """The codes behind each condition."""
+        return tuple(_distinct_sets(self.feature, self.categories))
+
+    @cached_property
     def nodes(self) -> tuple[Condition, ...]:
-        """The conditions, written out when they are first asked for: the tree search never does."""
-        return tuple(_conditions(self.feature, self.position, self.categories))
+        """The conditions; their words are found when first asked for, which the engines never do."""
+        return tuple(self.node(i) for i in range(len(self.code_sets)))
+
+    def node(self, i: int) -> Condition:
+        """The `i`-th condition."""
+        codes = self.code_sets[i]
+        return Condition(self.position, codes, self.feature.describe(codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +101,7 @@ class FeatureGraph:
         positions = range(len(self.features)) if order is None else order
         if sorted(positions) != list(range(len(self.features))):
             raise ValueError("order must name each feature exactly once.")
-        self.levels = tuple(
-            Level(place, self.features[f], f, categories)
-            for place, f in enumerate(positions)
-        )
+        self.levels = tuple(Level(place, self.features[f], f, categories) for place, f in enumerate(positions))
 
     def __iter__(self) -> Iterator[Level]:
         return iter(self.levels)
@@ -103,9 +110,14 @@ class FeatureGraph:
         return len(self.levels)
 
     @property
+    def n_conditions(self) -> int:
+        """Number of conditions on all levels."""
+        return sum(len(level.code_sets) for level in self.levels)
+
+    @property
     def n_nodes(self) -> int:
         """Number of nodes: conditions, one SKIP per level, source and sink."""
-        return sum(len(level.nodes) + 1 for level in self.levels) + 2
+        return self.n_conditions + len(self.levels) + 2
 
     def n_paths(self, max_depth: int | None = None) -> int:
         """Exact number of paths with at most `max_depth` conditions (all paths when None).
@@ -117,7 +129,7 @@ class FeatureGraph:
         by_length = [1] + [0] * limit
         for level in self.levels:
             for length in range(limit, 0, -1):
-                by_length[length] += by_length[length - 1] * len(level.nodes)
+                by_length[length] += by_length[length - 1] * len(level.code_sets)
         return sum(by_length)
 
     def successors(self, path: Sequence[Condition], max_depth: int | None = None) -> Iterator[Condition]:
@@ -142,10 +154,11 @@ class FeatureGraph:
 
     def pack(self) -> PackedGraph:
         """The graph as flat arrays."""
-        sizes = [len(level.nodes) for level in self.levels]
+        sizes = [len(level.code_sets) for level in self.levels]
         masks = np.zeros((sum(sizes), 4), dtype=np.uint64)
-        for row, node in zip(masks, itertools.chain.from_iterable(level.nodes for level in self.levels), strict=True):
-            for code in node.codes:
+        every = itertools.chain.from_iterable(level.code_sets for level in self.levels)
+        for row, codes in zip(masks, every, strict=True):
+            for code in codes:
                 row[code // 64] |= np.uint64(1 << (code % 64))
         return PackedGraph(
             np.array([level.position for level in self.levels], dtype=np.int32),
@@ -173,14 +186,14 @@ class FeatureGraph:
         return "\n".join([*lines, "}"])
 
 
-def _conditions(feature: Feature, position: int, categories: Categories) -> Iterator[Condition]:
-    """The conditions of one feature, each set of codes once, never all codes (that is SKIP)."""
+def _distinct_sets(feature: Feature, categories: Categories) -> Iterator[tuple[int, ...]]:
+    """The conditions of one feature as sets of codes, each set once, never all codes (that is SKIP)."""
     seen: set[tuple[int, ...]] = set()
     for codes in _code_sets(feature, categories):
         key = tuple(sorted(codes))
         if 0 < len(key) < feature.n_codes and key not in seen:
             seen.add(key)
-            yield Condition(position, key, feature.describe(key))
+            yield key
 
 
 def _code_sets(feature: Feature, categories: Categories) -> Iterator[tuple[int, ...]]:

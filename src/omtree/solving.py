@@ -107,8 +107,7 @@ def search_space(
             f"all sets of at most {problem.max_leaves:,} disjoint rules "
             f"of at most {problem.max_depth} {'condition' if problem.max_depth == 1 else 'conditions'}"
         )
-    conditions = sum(len(level.nodes) for level in problem.graph)
-    text = f"{kind} over {conditions:,} conditions on {len(features)} features"
+    text = f"{kind} over {problem.graph.n_conditions:,} conditions on {len(features)} features"
     if any(feature.kind == "numeric" for feature in features):
         text += f" ({_CUTS[binning].format(n_bins)})"
     return text

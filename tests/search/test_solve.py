@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-import datasets
 import numpy as np
-import oracle
 import pytest
-from facts import recompute
 
+import datasets
+import oracle
+from facts import recompute
 from omtree.data.table import Table
 from omtree.deadline import Deadline
 from omtree.graph import FeatureGraph

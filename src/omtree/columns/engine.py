@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from omtree.columns.pricing import RulePricer, native_pricer
 from omtree.columns.start import greedy_paths, tree_paths
 from omtree.deadline import Deadline
 from omtree.problem import Path, Problem, Solution
+from omtree.progress import Event, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -34,24 +34,12 @@ SEARCH_SHARE = 0.1
 PROOF_LIMIT = 60_000
 
 
-@dataclass(frozen=True)
-class Progress:
-    """A line of the progress table."""
-
-    phase: str
-    elapsed: float
-    value: float
-    bound: float
-    columns: int
-    rows: int
-
-
 def solve(
     problem: Problem,
     options: Options | None = None,
     deadline: Deadline | None = None,
     start: Sequence[Path] = (),
-    progress: Callable[[Progress], None] | None = None,
+    progress: Progress | None = None,
 ) -> Solution:
     """The best set of disjoint rules, with a bound.
 
@@ -64,7 +52,7 @@ def solve(
     start : sequence of Path
         Rules to start from. If they make a model it is the first one known, so the answer is never worse.
     progress : callable, optional
-        Called with a `Progress` now and then.
+        Told how far the work is, now and then.
     """
     return _Run(problem, options or Options(), deadline or Deadline(), progress).run(start)
 
@@ -77,7 +65,7 @@ class _Run:
         problem: Problem,
         options: Options,
         deadline: Deadline,
-        progress: Callable[[Progress], None] | None,
+        progress: Progress | None,
     ) -> None:
         self.problem = problem
         self.options = options
@@ -278,10 +266,9 @@ class _Run:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
 
     def _report(self, phase: str) -> None:
-        line = Progress(phase, self.deadline.elapsed, self.value, self.bound, len(self.pool), len(self.master.rows))
-        logger.debug("%s", line)
+        event = Event(phase, self.deadline.elapsed, self.value, self.bound, len(self.pool), len(self.master.rows))
         if self.progress is not None:
-            self.progress(line)
+            self.progress(event)
 
     def _solution(self, ended: Status) -> Solution:
         proven = self.value - self.bound <= LAST_TOLERANCE * max(1.0, abs(self.value))

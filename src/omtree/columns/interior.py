@@ -174,12 +174,7 @@ class _Newton:
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """The step that changes each product of a pair by the given amount."""
         x, up, down, z, z_up, z_down = self.point
-        right = (
-            self.primal_residual
-            - self.lp.times((r_x - x * self.dual_residual) / z)
-            - r_up / z_up
-            + r_down / z_down
-        )
+        right = self.primal_residual - self.lp.times((r_x - x * self.dual_residual) / z) - r_up / z_up + r_down / z_down
         dy = cho_solve(self.factor, right, check_finite=False)
         dz = self.dual_residual - self.lp.transposed(dy)
         return (r_x - x * dz) / z, (r_up + up * dy) / z_up, (r_down - down * dy) / z_down, dy, dz

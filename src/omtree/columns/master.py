@@ -47,9 +47,7 @@ class Master:
         self._total = float(self._weight.sum())
         n_rows = problem.table.n_rows
         if row_generation and n_rows > 2 * FIRST_ROWS:
-            chosen = np.random.default_rng(seed).choice(
-                n_rows, FIRST_ROWS, replace=False, p=self._weight / self._total
-            )
+            chosen = np.random.default_rng(seed).choice(n_rows, FIRST_ROWS, replace=False, p=self._weight / self._total)
             self.rows = np.sort(chosen)
         else:
             self.rows = np.arange(n_rows)

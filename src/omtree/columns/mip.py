@@ -68,7 +68,7 @@ def solve_mip(
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
     model.integrality_ = [highspy.HighsVarType.kInteger] * n_columns
 
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", n_jobs)
     solver.setOptionValue("random_seed", seed)

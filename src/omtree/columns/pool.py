@@ -11,7 +11,6 @@ from scipy import sparse
 
 from omtree import _native
 from omtree.data.table import FloatArray
-from omtree.graph import Condition
 from omtree.problem import Path, Problem
 
 IntArray = npt.NDArray[np.int32]
@@ -66,8 +65,8 @@ class ColumnPool:
         self.problem = problem
         self._pricer = pricer
         self._row_costs = problem.row_costs()
-        self._nodes: tuple[Condition, ...] = tuple(node for level in problem.graph for node in level.nodes)
-        self._number = {node: i for i, node in enumerate(self._nodes)}
+        self._places = [(level, i) for level in problem.graph for i in range(len(level.code_sets))]
+        self._number = {(level.position, level.code_sets[i]): n for n, (level, i) in enumerate(self._places)}
         self._width = max(1, problem.max_depth)
         self._known: set[tuple[bytes, int]] = set()
         n_rows = problem.table.n_rows
@@ -110,7 +109,7 @@ class ColumnPool:
         paths = list(paths)
         conditions = np.full((len(paths), self._width), -1, dtype=np.int32)
         for row, path in zip(conditions, paths, strict=True):
-            numbers = sorted(self._number[condition] for condition in path.conditions)
+            numbers = sorted(self._number[c.feature, c.codes] for c in path.conditions)
             row[: len(numbers)] = numbers
         label = np.array([path.label for path in paths], dtype=np.int32)
         self.add(conditions, label)
@@ -131,12 +130,12 @@ class ColumnPool:
 
     def fits(self, path: Path) -> bool:
         """Whether every condition of the path is a node of the graph."""
-        return all(condition in self._number for condition in path.conditions)
+        return all((c.feature, c.codes) in self._number for c in path.conditions)
 
     def path(self, column: int) -> Path:
         """The rule behind a column."""
-        numbers = [number for number in self.conditions[column] if number >= 0]
-        return Path(tuple(self._nodes[number] for number in numbers), int(self.label[column]))
+        places = [self._places[number] for number in self.conditions[column] if number >= 0]
+        return Path(tuple(level.node(i) for level, i in places), int(self.label[column]))
 
     def reduced_costs(self, duals: Duals) -> FloatArray:
         """Of every column."""

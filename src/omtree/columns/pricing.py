@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,4 +100,6 @@ class RulePricer:
         if not k_best and self._options.pricing == "auto":
             self._heuristic_first = looked_at > EXPENSIVE
         width = max(1, problem.max_depth)
-        return PricedRules(conditions.reshape(-1, width), label, cost, least, complete and not math.isinf(least), overflow)
+        return PricedRules(
+            conditions.reshape(-1, width), label, cost, least, complete and not math.isinf(least), overflow
+        )

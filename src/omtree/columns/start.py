@@ -33,7 +33,7 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
     Nominal codes are ranked along the target, so that every cut is a group the graph knows.
     """
     table = problem.table
-    nodes = {(node.feature, node.codes): node for level in problem.graph for node in level.nodes}
+    known = {(level.position, codes) for level in problem.graph for codes in level.code_sets}
     ranks = [_ranking(feature) for feature in table.features]
     if not ranks or problem.max_leaves < 2:
         return []
@@ -55,9 +55,9 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
         for f, codes in inside.items():
             if len(codes) == table.features[f].n_codes:
                 continue
-            if (f, codes) not in nodes:
+            if (f, codes) not in known:
                 return []
-            conditions.append(nodes[f, codes])
+            conditions.append(Condition(f, codes))
         covered = Path(tuple(conditions), 0).covers(table.codes)
         counts = table.counts[covered].sum(axis=0)
         if counts.sum() < problem.min_support:
