@@ -100,6 +100,4 @@ class RulePricer:
         if not k_best and self._options.pricing == "auto":
             self._heuristic_first = looked_at > EXPENSIVE
         width = max(1, problem.max_depth)
-        return PricedRules(
-            conditions.reshape(-1, width), label, cost, least, complete and not math.isinf(least), overflow
-        )
+        return PricedRules(conditions.reshape(-1, width), label, cost, least, complete, overflow)
