@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "coding.hpp"
+#include "exact_cover.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
 #include "quantiles.hpp"
@@ -156,6 +157,13 @@ template <typename Call> bool interruptibly(std::atomic<bool> &cancelled, const 
     return interrupted;
 }
 
+void raise_if(bool interrupted) {
+    if (interrupted) {
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+        throw nb::python_error();
+    }
+}
+
 nb::object tree_as_lists(const omtree::SearchTree &tree) {
     if (tree.empty()) {
         return nb::none();
@@ -273,14 +281,10 @@ void bind_pricing(nb::module_ &m) {
                  task.seconds = seconds;
                  PricingResult result;
                  std::atomic<bool> cancelled{false};
-                 const bool interrupted = interruptibly(cancelled, [&] {
+                 raise_if(interruptibly(cancelled, [&] {
                      result = k_best ? self.pricer.shortest_paths(task, k_best, cancelled)
                                      : self.pricer.exact(task, cancelled);
-                 });
-                 if (interrupted) {
-                     PyErr_SetNone(PyExc_KeyboardInterrupt);
-                     throw nb::python_error();
-                 }
+                 }));
                  const std::size_t n = result.rules.size();
                  const auto width = static_cast<std::size_t>(std::max(1, max_depth));
                  std::vector<std::int32_t> conditions(n * width, -1);
@@ -320,6 +324,31 @@ void bind_normal(nb::module_ &m) {
           });
 }
 
+void bind_exact_cover(nb::module_ &m) {
+    m.def("exact_cover",
+          [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
+             Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
+             double step, int max_rules, double seconds) {
+              omtree::CoverTask task;
+              task.n_rows = n_rows;
+              task.start = view(start);
+              task.index = view(index);
+              task.loss = view(loss);
+              task.reduced_cost = view(reduced_cost);
+              task.extra = {extra.data(), extra.size()};
+              task.at_least = view(at_least);
+              task.bound = bound;
+              task.cutoff = cutoff;
+              task.step = step;
+              task.max_rules = max_rules;
+              task.seconds = seconds;
+              omtree::CoverResult result;
+              std::atomic<bool> cancelled{false};
+              raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
+              return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
+          });
+}
+
 } // namespace
 
 NB_MODULE(_native, m) {
@@ -328,4 +357,5 @@ NB_MODULE(_native, m) {
     bind_quantiles(m);
     bind_pricing(m);
     bind_normal(m);
+    bind_exact_cover(m);
 }

@@ -6,12 +6,12 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "graph.hpp"
+#include "stopwatch.hpp"
 
 namespace omtree {
 
@@ -132,23 +132,5 @@ class RowStats {
 
 /// The rule without conditions, which covers every row, and its values by class.
 PricedRule empty_rule(const Pricer &pricer, const PricingTask &task, const RowStats &stats, std::vector<double> &sums);
-
-class Stopwatch {
-  public:
-    Stopwatch(double seconds, const std::atomic<bool> &cancelled)
-        : start_(std::chrono::steady_clock::now()), seconds_(seconds), cancelled_(cancelled) {}
-    bool expired() const {
-        if (cancelled_.load(std::memory_order_relaxed)) {
-            return true;
-        }
-        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-        return passed.count() > seconds_;
-    }
-
-  private:
-    std::chrono::steady_clock::time_point start_;
-    double seconds_;
-    const std::atomic<bool> &cancelled_;
-};
 
 } // namespace omtree

@@ -11,12 +11,14 @@ from contextlib import contextmanager
 import numpy as np
 
 from omtree.certificate import Status
+from omtree.columns.cover import search_cover
 from omtree.columns.master import Master
-from omtree.columns.mip import solve_mip
+from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals, IntArray
 from omtree.columns.pricing import RulePricer, native_pricer
 from omtree.columns.start import greedy_paths, tree_paths
+from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.problem import Path, Problem, Solution
 from omtree.progress import Event, Progress
@@ -30,6 +32,8 @@ ZERO = 1e-9
 MOST_SMOOTHING = 0.8
 #: Share of the time in which the tree search may look for a start.
 SEARCH_SHARE = 0.1
+#: Share of what is left of the time that one try at one stage of the proof may take.
+PROOF_SHARE = 0.4
 #: Largest set of rules handed to the MIP for a proof.
 PROOF_LIMIT = 60_000
 
@@ -95,10 +99,11 @@ class _Run:
         with self._phase("start"):
             self._start(start)
         ended = self._generate()
-        if not self._done():
+        if self.options.proof:
+            with self._phase("proof"):
+                self._prove()
+        if not self._done() and not self.deadline.expired:
             self._solve_master_mip()
-        if self.options.proof and not self._done() and not self.deadline.expired:
-            self._prove()
         return self._solution(ended)
 
     # Phases
@@ -163,28 +168,41 @@ class _Run:
     def _solve_master_mip(self) -> None:
         """The best model over the generated rules."""
         with self._phase("mip"):
-            limit = math.inf
-            if self.options.proof:
-                limit = min(self.deadline.remaining, max(2.0, 0.35 * self.deadline.remaining))
-            within = self._within_gap()
-            self._mip(within, Deadline(min(limit, self.deadline.remaining)))
+            self._mip(self._within_gap(), self.deadline)
 
     def _prove(self) -> None:
-        """Every rule that a better model could use, and the best model over these."""
-        with self._phase("proof"):
-            if self.best_duals is None:
-                return
-            duals = self.best_duals
-            below = self.value - self.raw_bound - (1.0 - 1e-6 if self.integral else 0.0)
-            found = self.pricer.enumerate(duals, below + self.zero, PROOF_LIMIT, self.deadline)
-            logger.info("proof: %d rules within %.3f of the bound%s", len(found.cost), below, "+" * found.overflow)
+        """Raises the bound in stages until it meets the best model.
+
+        A model of loss `target` or less uses only rules whose reduced cost is at most `target` minus the LP bound.
+        These are listed in full, so that a search over them finds such a model or shows that there is none.
+        """
+        while not self._done() and not self.deadline.expired and self.best_duals is not None:
+            target = self._next_target()
+            within = target - self.raw_bound + self.zero
+            found = self.pricer.enumerate(self.best_duals, within, PROOF_LIMIT, self.deadline)
+            logger.info("proof: %d rules for a loss of at most %g", len(found.cost), target)
             if found.overflow or not found.proven:
                 return
             self.pool.add(found.conditions, found.label)
-            within = self._within_gap()
-            answer = self._mip(within, self.deadline)
-            if answer is not None:
-                self.bound = max(self.bound, min(self.value, self._rounded(answer)))
+            cost = self.pool.reduced_costs(self.best_duals)
+            candidates = np.flatnonzero(cost <= within)
+            answer = self._cover(candidates, cost[candidates], target)
+            if not answer.complete and not self._done():
+                answer = self._mip(candidates, Deadline(PROOF_SHARE * self.deadline.remaining), cutoff=target)
+            if not answer.complete:
+                return
+            self.bound = self.value if len(answer.columns) else min(self.value, self._above(target))
+            self._report("proof")
+
+    def _next_target(self) -> float:
+        """The loss to look for or to rule out next."""
+        if self.integral:
+            return self.bound
+        return self.bound + max(0.25 * (self.value - self.bound), LAST_TOLERANCE * abs(self.value))
+
+    def _above(self, target: float) -> float:
+        """The least loss that is left when `target` is ruled out."""
+        return target + 1.0 if self.integral else target
 
     # Steps
 
@@ -198,11 +216,14 @@ class _Run:
         keep[self.best] = True
         return np.flatnonzero(keep)
 
-    def _mip(self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], deadline: Deadline) -> float | None:
+    def _mip(
+        self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], deadline: Deadline, cutoff: float = math.inf
+    ) -> MipAnswer:
         answer = solve_mip(
             self.pool,
             candidates,
-            self.best,
+            self.best if math.isinf(cutoff) else np.empty(0, dtype=np.int32),
+            cutoff=cutoff,
             integral=self.integral,
             gap=self.options.gap,
             deadline=deadline,
@@ -211,7 +232,22 @@ class _Run:
         )
         self._offer(answer.columns)
         self._report("mip")
-        return answer.bound
+        return answer
+
+    def _cover(
+        self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], reduced_cost: FloatArray, target: float
+    ) -> MipAnswer:
+        answer = search_cover(
+            self.pool,
+            candidates,
+            reduced_cost,
+            bound=self.raw_bound - self.zero,
+            cutoff=target,
+            integral=self.integral,
+            deadline=Deadline(PROOF_SHARE * self.deadline.remaining),
+        )
+        self._offer(answer.columns)
+        return answer
 
     def _offer(self, columns: IntArray) -> None:
         """Takes these columns as the best model if they are one and are better."""
