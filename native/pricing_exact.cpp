@@ -79,11 +79,12 @@ class Walk {
         looked_at_ += static_cast<std::uint64_t>(to - from);
         for (int j = from; j < to; ++j) {
             const double *sums = frame.sums.data() + static_cast<std::size_t>(j) * width;
-            if (sums[search_.stats.weight_slot()] < search_.support) {
+            const double count = sums[search_.stats.count_slot()];
+            if (sums[search_.stats.weight_slot()] < search_.support || count == 0.0) {
                 continue;
             }
             // A condition that all rows meet changes nothing, unless it has a cost of its own.
-            if (sums[search_.stats.count_slot()] == n_rows && search_.task.condition_cost.empty()) {
+            if (count == n_rows && search_.task.condition_cost.empty()) {
                 continue;
             }
             const double conditions_cost = rule_conditions_cost + search_.condition_cost(level.first + j);

@@ -113,8 +113,9 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
                                           path.conditions_cost, path.rule.rows_hash});
                 for (int j = 0; j < level.size(); ++j) {
                     const double *s = sums.data() + static_cast<std::size_t>(j) * width;
-                    if (s[stats.weight_slot()] < support ||
-                        s[stats.count_slot()] == static_cast<double>(path.rows->size())) {
+                    const double count = s[stats.count_slot()];
+                    if (s[stats.weight_slot()] < support || count == 0.0 ||
+                        count == static_cast<double>(path.rows->size())) {
                         continue;
                     }
                     ++looked_at[t];
