@@ -55,7 +55,7 @@ std::vector<std::vector<double>> future_costs(const Pricer &pricer, const Pricin
 class Walk {
   public:
     Walk(const Search &search)
-        : search_(search), pool_(search.task.threshold, search.task.limit),
+        : search_(search), pool_(search.task),
           frames_(static_cast<std::size_t>(search.task.max_depth) + 1) {}
 
     /// Looks at all rules that extend `rule` by conditions of levels from `first` on.
@@ -252,7 +252,7 @@ PricingResult Pricer::exact(const PricingTask &task, const std::atomic<bool> &ca
     }
     PricingResult result;
     result.least = 1e300;
-    RulePool pool(task.threshold, task.limit);
+    RulePool pool(task);
     for (Walk &walk : walks) {
         result.least = std::min(result.least, walk.least());
         result.looked_at += walk.looked_at();

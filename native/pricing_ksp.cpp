@@ -67,7 +67,7 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
     const std::size_t width = stats.short_width();
     const double support = task.min_support * (1.0 - 1e-9) - 1e-12;
     const auto n_threads = static_cast<std::size_t>(std::max(1, n_threads_));
-    RulePool sink(task.threshold, task.limit);
+    RulePool sink(task);
     PricingResult result;
     result.least = 1e300;
     result.complete = false; // a heuristic proves nothing
