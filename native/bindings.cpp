@@ -298,8 +298,8 @@ void bind_pricing(nb::module_ &m) {
                      costs[r] = rule.cost;
                  }
                  return std::make_tuple(to_numpy(std::move(conditions)), to_numpy(std::move(labels)),
-                                        to_numpy(std::move(costs)), result.least,
-                                        result.complete, result.overflow, result.looked_at);
+                                        to_numpy(std::move(costs)), result.least, result.complete, result.overflow,
+                                        result.looked_at);
              })
         .def("cover", [](const BoundPricer &self, Matrix<std::int32_t> rules) {
             std::vector<std::int64_t> start;
@@ -314,14 +314,14 @@ void bind_pricing(nb::module_ &m) {
 
 void bind_normal(nb::module_ &m) {
     using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-    m.def("add_normal_matrix", [](Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> weight,
-                                  MutableMatrix out) {
-        const auto s = view(start);
-        const auto i = view(index);
-        const auto w = view(weight);
-        nb::gil_scoped_release release;
-        omtree::add_normal_matrix(s, i, w, {out.data(), out.size()}, out.shape(1));
-    });
+    m.def("add_normal_matrix",
+          [](Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> weight, MutableMatrix out) {
+              const auto s = view(start);
+              const auto i = view(index);
+              const auto w = view(weight);
+              nb::gil_scoped_release release;
+              omtree::add_normal_matrix(s, i, w, {out.data(), out.size()}, out.shape(1));
+          });
 }
 
 } // namespace

@@ -55,8 +55,7 @@ std::vector<std::vector<double>> future_costs(const Pricer &pricer, const Pricin
 class Walk {
   public:
     Walk(const Search &search)
-        : search_(search), pool_(search.task),
-          frames_(static_cast<std::size_t>(search.task.max_depth) + 1) {}
+        : search_(search), pool_(search.task), frames_(static_cast<std::size_t>(search.task.max_depth) + 1) {}
 
     /// Looks at all rules that extend `rule` by conditions of levels from `first` on.
     void extend(const PricedRule &rule, double rule_conditions_cost, std::span<const std::int32_t> rows,
@@ -73,8 +72,12 @@ class Walk {
         Frame &frame = frames_[static_cast<std::size_t>(rule.length)];
         const bool last = rule.length + 1 >= search_.task.max_depth || l + 1 >= search_.n_levels();
         const std::size_t width = last ? search_.stats.short_width() : search_.stats.full_width();
-        search_.stats.sum(search_.pricer, level, rows, width, frame.histogram, frame.sums);
-        frame.hashes.clear();
+        // All first conditions of a level share the sums over all rows.
+        if (rule.length > 0 || static_cast<int>(l) != level_at_root_) {
+            search_.stats.sum(search_.pricer, level, rows, width, frame.histogram, frame.sums);
+            frame.hashes.clear();
+        }
+        level_at_root_ = rule.length > 0 ? level_at_root_ : static_cast<int>(l);
         const auto n_rows = static_cast<double>(rows.size());
         looked_at_ += static_cast<std::uint64_t>(to - from);
         for (int j = from; j < to; ++j) {
@@ -192,6 +195,7 @@ class Walk {
     const Search &search_;
     RulePool pool_;
     std::vector<Frame> frames_;
+    int level_at_root_ = -1;
     double least_ = 1e300;
     std::uint64_t looked_at_ = 0;
 };
