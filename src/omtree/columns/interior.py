@@ -110,6 +110,8 @@ class _Solver:
             except LinAlgError:
                 break  # as accurate as the arithmetic allows; the caller's bound does not rest on it
             dx, d_up, d_down, dy, dz = newton.direction(-x * z, -up * z_up, -down * z_down)
+            if not np.isfinite(dy).all():
+                break
             primal_step = min(_longest(x, dx), _longest(up, d_up), _longest(down, d_down))
             dual_step = min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy))
             primal_step, dual_step = min(1.0, primal_step), min(1.0, dual_step)
@@ -126,7 +128,8 @@ class _Solver:
             dual_step = min(1.0, STEP * min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy)))
             x, up, down = x + primal_step * dx, up + primal_step * d_up, down + primal_step * d_down
             y, z = y + dual_step * dy, z + dual_step * dz
-            z_up, z_down = over - y, under + y
+            # Not over - y and under + y, which may round to zero at the edge of the box.
+            z_up, z_down = z_up - dual_step * dy, z_down + dual_step * dy
         assert best is not None
         return best
 
