@@ -224,7 +224,7 @@ class _Run:
     def _raise_bound(self, duals: Duals, least: float) -> bool:
         """The Lagrangian bound of these duals; whether it is the best so far."""
         raw = duals.value(self.problem) + self.problem.max_leaves * min(0.0, least)
-        if self.best_duals is not None and raw <= self.raw_bound:
+        if math.isnan(raw) or (self.best_duals is not None and raw <= self.raw_bound):
             return False
         self.best_duals, self.raw_bound = duals, raw
         self.bound = max(self.bound, min(self.value, self._rounded(raw)))
@@ -271,7 +271,7 @@ class _Run:
             self.progress(event)
 
     def _solution(self, ended: Status) -> Solution:
-        proven = self.value - self.bound <= LAST_TOLERANCE * max(1.0, abs(self.value))
+        proven = math.isfinite(self.value) and self.value - self.bound <= LAST_TOLERANCE * max(1.0, abs(self.value))
         status: Status
         if not math.isfinite(self.value):
             status = "infeasible" if math.isinf(self.bound) else "time_limit"
