@@ -92,6 +92,9 @@ class _Run:
 
     def run(self, start: Sequence[Path]) -> Solution:
         """All phases."""
+        if self.problem.table.weight.sum() < self.problem.min_support * (1.0 - 1e-9):
+            self.bound = math.inf  # not even a rule for all rows has enough support
+            return self._solution("infeasible")
         with self._phase("start"):
             self._start(start)
         ended = self._generate()
@@ -104,8 +107,10 @@ class _Run:
     # Phases
 
     def _start(self, start: Sequence[Path]) -> None:
-        everything = Path((), int(self.problem.table.counts.sum(axis=0).dot(self.problem.costs).argmin()))
-        self._offer(self.pool.add_paths([everything]))
+        # One rule for all rows; with constraints over the model, not only the label of least loss may meet them.
+        labels = np.argsort(self.problem.table.counts.sum(axis=0) @ self.problem.costs, kind="stable")
+        for label in labels if self.problem.rows else labels[:1]:
+            self._offer(self.pool.add_paths([Path((), int(label))]))
         given = [path for path in start if self.pool.fits(path)]
         if given:
             self._offer(self.pool.add_paths(given))
