@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -67,7 +68,9 @@ class _Run:
         deadline: Deadline,
         progress: Progress | None,
     ) -> None:
-        self.problem = problem
+        # Tolerances, here and in the MIP solver, are meant for losses in the order of 1.
+        self.unit = _unit(problem)
+        self.problem = problem = replace(problem, costs=problem.costs / self.unit)
         self.options = options
         self.deadline = deadline
         self.progress = progress
@@ -271,7 +274,8 @@ class _Run:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
 
     def _report(self, phase: str) -> None:
-        event = Event(phase, self.deadline.elapsed, self.value, self.bound, len(self.pool), len(self.master.rows))
+        value, bound = self.value * self.unit, self.bound * self.unit
+        event = Event(phase, self.deadline.elapsed, value, bound, len(self.pool), len(self.master.rows))
         if self.progress is not None:
             self.progress(event)
 
@@ -289,12 +293,20 @@ class _Run:
         return Solution(
             paths=self.best_paths,
             status=status,
-            value=self.value,
-            bound=self.value if proven else self.bound,
-            lp_value=self.lp_value,
+            value=self.value * self.unit,
+            bound=(self.value if proven else self.bound) * self.unit,
+            lp_value=None if self.lp_value is None else self.lp_value * self.unit,
             exact_pricing=self.exact_pricing,
             columns=len(self.pool),
             rows=len(self.master.rows),
             iterations=self.iterations,
             seconds=dict(self.seconds),
         )
+
+
+def _unit(problem: Problem) -> float:
+    """The power of two to divide losses by: 1 unless they are tiny, so that whole numbers stay whole."""
+    total = float(problem.row_costs().max(axis=1).sum())
+    if total >= 1.0 or total == 0.0:
+        return 1.0
+    return 2.0 ** math.floor(math.log2(total / problem.table.n_rows))
