@@ -80,6 +80,8 @@ class _Run:
         self.master = Master(problem, self.pool, options.row_generation, options.seed)
         costs = problem.row_costs()
         self.integral = bool((costs == np.round(costs)).all())
+        # No model costs more, so a bound above this shows that there is none.
+        self.worst = 1.000001 * float(costs.max(axis=1).sum()) + 1e-6
         self.zero = ZERO * max(1.0, float(costs.max(axis=1).sum()))
         # Whatever the rules, a merged row pays for its cheapest label.
         self.bound = self.raw_bound = float(costs.min(axis=1).sum())
@@ -101,6 +103,8 @@ class _Run:
         with self._phase("start"):
             self._start(start)
         ended = self._generate()
+        if ended == "infeasible":
+            return self._solution(ended)
         if not self._done():
             self._solve_master_mip()
         if self.options.proof and not self._done() and not self.deadline.expired:
@@ -142,6 +146,9 @@ class _Run:
             with self._phase("pricing"):
                 priced = self.pricer.price(duals, self.zero, deadline)
             improved = priced.proven and self._raise_bound(duals, priced.least)
+            if self.raw_bound > self.worst:
+                self.bound = math.inf
+                return "infeasible"
             with self._phase("lp"):
                 new_rows = self.master.add_violated_rows(point)
             with self._phase("pricing"):
