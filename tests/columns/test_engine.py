@@ -42,13 +42,13 @@ def check_optimal(case: Tiny, solution: Solution) -> None:
         assert solution.lp_value == pytest.approx(case.lp(), rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", [seed for seed in range(60) if tiny(seed).best() is not None])
+@pytest.mark.parametrize("seed", range(40))
 def test_optimum_of_random_tables(seed: int) -> None:
     """Any kind of features, weights, costs, missing values and limits: the oracle's optimum, proven."""
     check_optimal(tiny(seed), run(tiny(seed).problem))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_optimum_where_the_relaxation_is_loose(seed: int) -> None:
     """The optimum is found and proven also where the linear relaxation is below it."""
     check_optimal(hard(seed), run(hard(seed).problem))
@@ -61,7 +61,7 @@ def test_relaxations_are_loose() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [1, 2])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_constraints_over_the_whole_model(seed: int, n_rows: int) -> None:
     """With global rows the optimum is the oracle's, and infeasible is said exactly when there is no model."""
     case = with_rows(seed, n_rows)
@@ -99,14 +99,12 @@ def test_some_constraints_are_infeasible_and_some_bind() -> None:
     ids=["exact", "all rows", "not stabilised", "cold start", "no dropping", "two threads", "small batches", "plain"],
 )
 @pytest.mark.parametrize("rows", ["few rows", "many rows"])
-def test_accelerations_do_not_change_the_optimum(
-    options: Options, rows: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_accelerations_do_not_change_the_optimum(options: Options, rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each acceleration off, or all: same optimum; also when row generation starts from three rows."""
     if rows == "few rows":
         monkeypatch.setattr(master, "FIRST_ROWS", 3)
         monkeypatch.setattr(master, "MORE_ROWS", 2)
-    for seed in range(8):
+    for seed in range(4):
         check_optimal(hard(seed), run(hard(seed).problem, options))
 
 
@@ -114,7 +112,7 @@ def test_accelerations_do_not_change_the_optimum(
 def test_heuristic_pricing_first(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     """When every exact round counts as expensive, the heuristic goes first and the optimum is still proven."""
     monkeypatch.setattr(pricing, "EXPENSIVE", -1)
-    for seed in range(8):
+    for seed in range(4):
         check_optimal(hard(seed), run(hard(seed).problem, dataclasses.replace(options, pricing="auto")))
 
 
@@ -135,7 +133,7 @@ def test_dropping_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(engine.ColumnPool, "keep", counted)
     monkeypatch.setattr(engine._Run, "__init__", small)
-    for seed in range(10):
+    for seed in range(5):
         check_optimal(hard(seed), run(hard(seed).problem, Options(warm_start=False)))
     assert sum(dropped) > 0
 
@@ -143,7 +141,7 @@ def test_dropping_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_proof() -> None:
     """Without the proof step the model is feasible, the bound valid, and optimal is said only when it is."""
     statuses = set()
-    for seed in range(20):
+    for seed in range(10):
         case = hard(seed)
         solution = run(case.problem, Options(proof=False))
         statuses.add(check_honest(case, solution))
@@ -153,7 +151,7 @@ def test_without_proof() -> None:
 @pytest.mark.parametrize("limits", [{}, {"max_iterations": 1}, {"max_columns": 5}])
 def test_paper_preset(limits: dict[str, int]) -> None:
     """The paper's settings prove nothing by pricing, but give models, and bounds that hold."""
-    for seed in range(12):
+    for seed in range(5):
         solution = run(hard(seed).problem, dataclasses.replace(Options.paper(), **limits))
         check_honest(hard(seed), solution)
         assert not solution.exact_pricing
@@ -161,7 +159,7 @@ def test_paper_preset(limits: dict[str, int]) -> None:
 
 def test_gap() -> None:
     """With a gap allowed the engine may stop early; what it then says is true."""
-    for seed in range(20):
+    for seed in range(8):
         case = hard(seed)
         for gap in (0.1, 0.5):
             solution = run(case.problem, Options(gap=gap))
@@ -227,7 +225,7 @@ def test_unmerged_rows() -> None:
 @pytest.mark.parametrize("factor", [1e-8, 1e-4, 1 / 3, 1e5, 1e9])
 def test_units_of_weight_do_not_matter(factor: float) -> None:
     """Weights in other units give the same model, scaled; nothing counts as zero because weights are small."""
-    for seed in range(6):
+    for seed in range(3):
         case = hard(seed)
         table = case.problem.table
         scaled = Table(table.features, table.codes, table.counts * factor, table.row_of)
@@ -319,7 +317,7 @@ def test_tic_tac_toe() -> None:
     check_model(problem, solution)
 
 
-@pytest.mark.parametrize("first_rows", [5, 150, 1000])
+@pytest.mark.parametrize("first_rows", [5, 150])
 def test_balance_scale(first_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Depth 2, 1 % support: rules as good as the best tree's 177 errors or better, whatever rows come first."""
     monkeypatch.setattr(master, "FIRST_ROWS", first_rows)
@@ -372,7 +370,7 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     return frame, y, weights
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     data=frames(),
     depth=st.integers(1, 3),

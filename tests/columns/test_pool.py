@@ -14,7 +14,7 @@ from omtree.problem import Path, Problem
 
 def random_paths(problem: Problem, rng: np.random.Generator, n: int) -> list[Path]:
     """Some paths of the graph with random labels, repeats included."""
-    paths = [path for path in problem.graph.paths(problem.max_depth)]
+    paths = list(problem.graph.paths(problem.max_depth))
     chosen = rng.integers(len(paths), size=n)
     labels = rng.integers(problem.table.counts.shape[1], size=n)
     return [Path(paths[i], int(label)) for i, label in zip(chosen, labels, strict=True)]

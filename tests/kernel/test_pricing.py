@@ -119,9 +119,7 @@ class Answer:
 
 def nominal(name: str, position: int, n_values: int, has_missing: bool, order: tuple[int, ...]) -> Feature:
     """A nominal feature with numbers as levels."""
-    return Feature(
-        name, position, "nominal", n_values, has_missing, levels=tuple(range(n_values)), target_order=order
-    )
+    return Feature(name, position, "nominal", n_values, has_missing, levels=tuple(range(n_values)), target_order=order)
 
 
 def nominal_table(rng: np.random.Generator, n_values: int, n_rows: int = 40) -> Table:
@@ -185,7 +183,7 @@ def check_exact(case: Case, answer: Answer, threshold: float, all_labels: bool =
     assert not answer.overflow
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("categories", ["groups", "values"])
 def test_exact_finds_all_rules_below_a_threshold(seed: int, categories: str) -> None:
     """Whatever the features and prices, the exact pricer lists every rule below the threshold once, with its cost."""
@@ -217,8 +215,10 @@ def test_exact_with_condition_costs(seed: int) -> None:
         assert answer.least == pytest.approx(min(costs[0], threshold), abs=1e-9)
 
 
-@pytest.mark.parametrize("n_values", [6, 7, 12, 70, 130, 254])
-@pytest.mark.parametrize("categories", ["groups", "values"])
+@pytest.mark.parametrize(
+    ("n_values", "categories"),
+    [(6, "groups"), (7, "groups"), (12, "groups"), (70, "groups"), (130, "groups"), (12, "values"), (254, "values")],
+)
 def test_exact_with_many_codes(n_values: int, categories: str) -> None:
     """Single values, complements and runs along the target are summed correctly, across machine words too."""
     table = nominal_table(np.random.default_rng(n_values), n_values, n_rows=max(40, n_values))
@@ -345,7 +345,7 @@ def test_no_time(k_best: int) -> None:
         check_costs(case, answer)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_shortest_paths_with_large_k_is_exact(seed: int) -> None:
     """When every partial path may go on, the heuristic finds all rules below the threshold, but claims no proof."""
     case = make_case(seed)
