@@ -266,6 +266,10 @@ void bind_pricing(nb::module_ &m) {
              [](const BoundPricer &self, Matrix<double> value, std::optional<Vector<double>> condition_cost,
                 double constant, int max_depth, double min_support, double threshold, std::size_t limit,
                 bool stop_when_full, bool all_labels, double seconds, std::size_t k_best) {
+                 if (std::min(max_depth, static_cast<int>(self.pricer.graph().levels().size())) >
+                     omtree::max_rule_length) {
+                     throw nb::value_error("price: max_depth is more than the conditions a rule can hold");
+                 }
                  PricingTask task;
                  task.value = {value.data(), value.size()};
                  if (condition_cost) {

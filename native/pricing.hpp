@@ -86,7 +86,8 @@ class Pricer {
 /// The cheapest rules met so far, one for each set of rows and class; deterministic whatever the order they come in.
 class RulePool {
   public:
-    RulePool(double threshold, std::size_t limit) : threshold_(threshold), limit_(limit) {}
+    RulePool(const PricingTask &task)
+        : threshold_(task.threshold), limit_(task.limit), conditions_cost_(!task.condition_cost.empty()) {}
     /// Rules that do not cost less than this need not be offered.
     double threshold() const { return threshold_; }
     void add(const PricedRule &rule);
@@ -99,6 +100,7 @@ class RulePool {
     void compact();
     double threshold_;
     std::size_t limit_;
+    bool conditions_cost_;
     bool overflow_ = false;
     std::vector<PricedRule> rules_;
 };
