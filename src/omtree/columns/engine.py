@@ -26,7 +26,7 @@ from omtree.progress import Event, Progress
 
 logger = logging.getLogger(__name__)
 
-#: Relative accuracy of the first and of the last LP, and the reduced cost (relative to the total loss) that counts as zero.
+#: Relative accuracy of the first and the last LP; reduced cost, relative to the total loss, that counts as zero.
 FIRST_TOLERANCE = 1e-2
 LAST_TOLERANCE = 1e-6
 ZERO = 1e-9
@@ -149,13 +149,12 @@ class _Run:
             self.iterations += 1
             with self._phase("lp"):
                 point = self.master.solve(tolerance, self.deadline)
+                new_rows = self.master.add_violated_rows(point)
             duals = point.duals
             if self.best_duals is not None:
                 duals = duals.mix(self.best_duals, share)
             with self._phase("pricing"):
                 new_columns, improved = self._price(duals)
-            with self._phase("lp"):
-                new_rows = self.master.add_violated_rows(point)
             self._report("generate")
             if self._done():
                 return
