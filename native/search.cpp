@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "search_binary.hpp"
 #include "search_multiway.hpp"
 
 namespace omtree {
@@ -216,6 +217,11 @@ SearchResult search_trees(const SearchProblem &problem, Control &control) {
     for (const double count : problem.counts) {
         total += count;
         integers = integers && count == std::floor(count);
+    }
+    if (integers && BinarySearch::suits(problem, total)) {
+        // Where the limit on leaves binds, the best tree needs all smaller budgets below it.
+        const bool binds = problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth;
+        return BinarySearch(problem, control, total, problem.every_size || binds).run();
     }
     if (integers && total < 2e9) {
         return Run<std::int32_t>(problem, control, total)();

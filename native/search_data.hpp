@@ -25,6 +25,8 @@ template <typename Count> class LeafCost {
     LeafCost(const SearchProblem &problem, double total);
 
     int n_classes() const { return n_classes_; }
+    /// Whether every error costs one.
+    bool unit() const { return unit_; }
     /// Differences below this are rounding.
     double tolerance() const { return tolerance_; }
     bool supported(double weight) const { return weight >= least_; }

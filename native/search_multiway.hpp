@@ -25,8 +25,6 @@ struct Values {
     std::vector<Split> split; ///< filled on request
 };
 
-struct Stopped {};
-
 /// Everything threads share.
 template <typename Count> struct Shared {
     const SearchProblem &problem;

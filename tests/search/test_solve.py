@@ -135,8 +135,8 @@ def test_large_nominal_features(seed: int, splits: str) -> None:
 def test_accelerations_change_nothing(seed: int, splits: str, kinds: tuple) -> None:
     """Bounds, cache, counting and threads, off and on, give the same losses."""
     rng = np.random.default_rng(2000 + seed)
-    problem = random_problem(rng, n_features=4, n_rows=40, kinds=kinds)
-    problem = Problem(problem.table, problem.graph, problem.costs, 4, 9, problem.min_support)
+    problem = random_problem(rng, n_features=4, n_rows=30, kinds=kinds)
+    problem = Problem(problem.table, problem.graph, problem.costs, 3, 7, problem.min_support)
     expected = solve(problem, splits=splits, use_bounds=False, use_cache=False, counting="histogram").losses
     for use_bounds, use_cache, counting, n_jobs in itertools.product(
         [False, True], [False, True], ["bits", "histogram", "auto"], [1, 2]

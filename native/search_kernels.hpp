@@ -1,0 +1,56 @@
+// The inner loops of the search over 0/1 columns, in the best version this processor has.
+#pragma once
+
+#include <cstdint>
+
+namespace omtree {
+
+/// Samples of one class and one power-of-two weight: words begin .. end - 1 of every bitset.
+struct Segment {
+    int begin = 0;
+    int end = 0;
+    int label = 0;
+    std::int32_t weight = 1;
+};
+
+/// Losses at or above this stand for "no tree".
+constexpr std::int32_t no_leaf = 1 << 28;
+
+/// Columns as bitsets: `rows[i * n_words + w]`, and the same transposed, `words[w * stride + i]`.
+struct BitView {
+    const std::uint64_t *rows;
+    const std::uint64_t *words;
+    int n_columns;
+    int stride; ///< multiple of 16; columns beyond n_columns are zero
+    int n_words;
+    const Segment *segments;
+    int n_segments;
+};
+
+/// Joint counts of one node: `counts[(c * n_columns + i) * stride + j]` for j >= i.
+struct PairView {
+    const std::int32_t *counts;
+    const std::int32_t *minus;  ///< subtracted where given
+    const std::int32_t *total;  ///< by class
+    const std::int32_t *single; ///< [c * stride + j]
+    int n_columns;
+    int stride;
+    int n_classes;
+};
+
+struct Kernels {
+    const char *name;
+    /// Adds to `counts`; only samples in `mask` count when it is given.
+    void (*count_pairs)(const BitView &bits, const std::uint64_t *mask, std::int32_t *counts);
+    /// Least loss of splitting each side of each column once more, for 0/1 costs.
+    void (*best_second)(const PairView &pairs, std::int32_t support, std::int32_t *inside, std::int32_t *outside);
+    /// The same for any costs ([true, predicted]).
+    void (*best_second_costs)(const PairView &pairs, const double *costs, std::int32_t support, double *inside,
+                              double *outside);
+    /// The bits of `from` where `mask` has one, moved together.
+    void (*compress)(const std::uint64_t *from, const std::uint64_t *mask, int begin, int end, std::uint64_t *to);
+};
+
+const Kernels &kernels();
+
+} // namespace omtree
