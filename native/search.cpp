@@ -135,8 +135,7 @@ template <typename Count> class Run {
     void build_all(const Values &best, int budget, SearchResult &result) {
         // No deadline here: what is built has been found before and takes little to find again.
         Control patient;
-        Shared<Count> shared(problem_, patient, 0.0);
-        shared.cost = shared_.cost;
+        Shared<Count> shared(problem_, patient, shared_.total);
         Searcher<Count> searcher(shared);
         const double tolerance = shared_.cost.tolerance();
         for (int m = 1; m <= problem_.max_leaves; ++m) {

@@ -194,13 +194,31 @@ Kernels choose() {
     if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vpopcntdq")) {
-        return {"avx512", avx512::count_pairs, avx512::best_second, avx512::best_second_costs, avx2::compress};
+        return {"avx512",
+                avx512::count_pairs,
+                avx512::best_second,
+                avx512::best_second_costs,
+                avx512::split_intervals,
+                avx512::split_subsets,
+                avx2::compress};
     }
     if (has_avx2) {
-        return {"avx2", avx2::count_pairs, avx2::best_second, avx2::best_second_costs, avx2::compress};
+        return {"avx2",
+                avx2::count_pairs,
+                avx2::best_second,
+                avx2::best_second_costs,
+                avx2::split_intervals,
+                avx2::split_subsets,
+                avx2::compress};
     }
 #endif
-    return {"portable", portable::count_pairs, portable::best_second, portable::best_second_costs, portable::compress};
+    return {"portable",
+            portable::count_pairs,
+            portable::best_second,
+            portable::best_second_costs,
+            portable::split_intervals,
+            portable::split_subsets,
+            portable::compress};
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // The inner loops of the search over 0/1 columns, in the best version this processor has.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace omtree {
@@ -47,9 +48,22 @@ struct Kernels {
     /// The same for any costs ([true, predicted]).
     void (*best_second_costs)(const PairView &pairs, const double *costs, std::int32_t support, double *inside,
                               double *outside);
+    /// Best splits of sixteen features at once into up to `most` leaves: counts are [code][class][feature]. Lowers
+    /// `best[m]`, m >= 2; `penalty` by feature excludes those that may not be split. `scratch` has room for
+    /// `split_scratch` bytes and is aligned to 64.
+    void (*split_intervals)(const std::int32_t *histogram, int k, int n_classes, std::int32_t support, int most,
+                            const std::int32_t *penalty, void *scratch, std::int32_t *best);
+    void (*split_subsets)(const std::int32_t *histogram, int k, int n_classes, std::int32_t support, int most,
+                          const std::int32_t *penalty, void *scratch, std::int32_t *best);
     /// The bits of `from` where `mask` has one, moved together.
     void (*compress)(const std::uint64_t *from, const std::uint64_t *mask, int begin, int end, std::uint64_t *to);
 };
+
+/// Room the splits of k codes need.
+inline std::size_t split_scratch(int k, int n_classes, int most, bool subsets) {
+    const std::size_t states = subsets ? std::size_t{1} << k : k + 1;
+    return states * (n_classes + 2 + most) * 64;
+}
 
 const Kernels &kernels();
 
