@@ -32,6 +32,7 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
             }
         }
     }
+    samples.id = new_samples_id();
     samples.size = row_of.size();
     samples.codes.resize(problem.features.size() * samples.size);
     std::uint8_t *to = samples.codes.data();
@@ -168,7 +169,7 @@ template <typename Count> class Run {
         tree.emplace_back();
         tree[position].label = shared_.cost.label(counts.data());
         const double leaf = shared_.cost.leaf(counts.data());
-        if (depth == 0 || leaves == 1 || leaf <= loss + shared_.cost.tolerance()) {
+        if (feature < 0 || leaf <= loss + shared_.cost.tolerance()) {
             total += leaf;
             return position;
         }
@@ -188,10 +189,20 @@ template <typename Count> class Run {
             auto sorted = codes;
             std::sort(sorted.begin(), sorted.end());
             longer.add(split.feature, sorted);
+            const std::vector<double> unlimited(own + 1, infinity);
             Values value;
-            searcher.solve(below, longer, depth - 1, own, std::vector<double>(own + 1, infinity), value, false);
-            const int child =
-                build(searcher, below, longer, depth - 1, own, value.loss[own], value.feature[own], tree, total);
+            searcher.solve(below, longer, depth - 1, own, unlimited, value, false);
+            // Where a shallower tree is as good, the search does not say which feature it begins with.
+            const double least = value.loss[own];
+            int height = depth - 1;
+            for (int d = 1; d < depth - 1 && value.feature[own] < 0; ++d) {
+                searcher.solve(below, longer, d, own, unlimited, value, false);
+                height = d;
+                if (value.loss[own] > least + shared_.cost.tolerance()) {
+                    value.feature[own] = -1;
+                }
+            }
+            const int child = build(searcher, below, longer, height, own, least, value.feature[own], tree, total);
             tree[position].branches.emplace_back(sorted, child);
         }
         if (once) {

@@ -130,6 +130,7 @@ void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const
             kept.push_back(static_cast<std::uint32_t>(i));
         }
     }
+    out.id = new_samples_id();
     out.size = kept.size();
     out.codes.resize(n_features_ * kept.size());
     out.label.resize(kept.size());
@@ -151,13 +152,18 @@ void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const
 
 /// Joint counts of all pairs of features, apart for each code of this one; false where they would take too much room.
 template <typename Count>
-bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube) const {
+bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube) {
     const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * shared_.width;
     const int n_codes = problem_.features[feature].n_codes;
     if (table * n_codes * sizeof(Count) > (std::size_t{128} << 20)) {
         return false;
     }
     cube.assign(table * n_codes, 0);
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (code_bits_.count_cube(shared_, samples, feature, cube)) {
+            return true;
+        }
+    }
     const std::uint8_t *outer = samples.column(feature);
     std::vector<std::size_t> base(samples.size);
     for (int g = 0; g < n_features_; ++g) {
@@ -210,7 +216,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
     }
     const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * width;
     const bool tables = depth == 3 && count_cube(samples, feature, level.cube);
-    split(level, feature, budget, upper, out, record, [&](int child_budget, Values &child) {
+    split(level, feature, budget, upper, out, record, problem_.use_bounds, [&](int child_budget, Values &child) {
         std::sort(level.codes.begin(), level.codes.end());
         ConditionSet longer = path;
         longer.add(feature, level.codes);

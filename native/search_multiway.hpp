@@ -6,6 +6,7 @@
 
 #include "search.hpp"
 #include "search_cache.hpp"
+#include "search_columns.hpp"
 #include "search_data.hpp"
 #include "search_partition.hpp"
 
@@ -59,6 +60,24 @@ template <typename Count> struct Shared {
     Shared(const SearchProblem &problem, Control &control, double total);
 };
 
+/// Joint counts by bitsets: one per code of every feature.
+class CodeBits {
+  public:
+    /// Adds to the cube; false where a histogram is cheaper or asked for.
+    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
+                    std::vector<std::int32_t> &cube);
+
+  private:
+    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples);
+
+    std::uint64_t id_ = 0;
+    BitNode node_;
+    BitNode part_;
+    std::vector<std::int32_t> pairs_;
+    std::vector<int> position_;
+    std::vector<int> class_stride_;
+};
+
 template <typename Count> class Searcher {
   public:
     explicit Searcher(Shared<Count> &shared);
@@ -93,6 +112,7 @@ template <typename Count> class Searcher {
         std::vector<double> child_upper;
         std::vector<char> exact;
         std::vector<int> positions;
+        std::vector<int> wanted;
         std::vector<std::pair<int, int>> choice;
         std::vector<std::uint8_t> codes;
         Samples<Count> child;
@@ -104,7 +124,7 @@ template <typename Count> class Searcher {
     void check();
     void count_feature(const Samples<Count> &samples, int feature, Count *histogram) const;
     void count_pairs(const Samples<Count> &samples, int feature, Count *slab) const;
-    bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube) const;
+    bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube);
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
 
@@ -121,7 +141,7 @@ template <typename Count> class Searcher {
     bool begin(Level &level, int feature, int depth, int budget);
     template <typename Evaluate>
     void split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out, bool record,
-               const Evaluate &evaluate);
+               bool lazily, const Evaluate &evaluate);
     void accept(const Partition &partition, const std::vector<int> &present, int feature, int budget,
                 const std::vector<double> &upper, Values &out, bool record);
 
@@ -133,6 +153,7 @@ template <typename Count> class Searcher {
     unsigned ticks_ = 0;
     bool at_once_ = false; ///< whether the kernels for groups of features apply
     std::vector<std::uint64_t> scratch_;
+    CodeBits code_bits_;
 };
 
 extern template struct Shared<std::int32_t>;

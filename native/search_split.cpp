@@ -235,9 +235,10 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
         }
     }
     // A loss below which no tree gets, by code: one more split into as many leaves as there are values.
+    const bool floors = problem_.use_bounds;
     level.floors.assign(f.n_codes, 0.0);
     std::vector<Count> &counts = levels_[0]->histogram;
-    for (int code = 0; problem_.use_bounds && code < f.n_codes; ++code) {
+    for (int code = 0; floors && code < f.n_codes; ++code) {
         double least = shared_.cost.loss(level.histogram.data() + code * n_classes_);
         for (int other = 0; other < n_features_ && least > 0.0; ++other) {
             if (used[other] || other == feature) {
@@ -257,7 +258,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     if (!begin(level, feature, 2, budget)) {
         return;
     }
-    split(level, feature, budget, upper, out, record, [&](int child_budget, Values &child) {
+    split(level, feature, budget, upper, out, record, floors, [&](int child_budget, Values &child) {
         level.sum.assign(slab + level.codes[0] * static_cast<std::size_t>(width),
                          slab + (level.codes[0] + 1) * static_cast<std::size_t>(width));
         for (std::size_t i = 1; i < level.codes.size(); ++i) {

@@ -8,12 +8,12 @@
 
 namespace omtree {
 
-/// Evaluates children only where the way to split that looks best has one not yet known. `evaluate` is given the number
-/// of leaves and finds the codes of the child, and what it may cost at most, in the level.
+/// Lazily: evaluates children only where the way to split that looks best has one not yet known. `evaluate` is given
+/// the number of leaves and finds the codes of the child, and what it may cost at most, in the level.
 template <typename Count>
 template <typename Evaluate>
 void Searcher<Count>::split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out,
-                            bool record, const Evaluate &evaluate) {
+                            bool record, bool lazily, const Evaluate &evaluate) {
     Partition &partition = level.partition;
     const double tolerance = shared_.cost.tolerance();
     const int child_budget = partition.child_budget();
@@ -25,7 +25,6 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
     const bool once = !problem_.binary;
     used[feature] = used[feature] || once;
     const auto find_out = [&](int block) {
-        check();
         ++statistics.subproblems;
         level.exact[block] = 1;
         partition.positions(block, level.positions);
@@ -45,28 +44,32 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         evaluate(child_budget, level.values);
         std::copy_n(level.values.loss.begin() + 1, child_budget, values + 1);
     };
-    if (!problem_.use_bounds) {
+    if (!lazily) {
         for (int block = 0; block < partition.n_blocks(); ++block) {
             if (!level.exact[block]) {
                 find_out(block);
             }
         }
     }
-    for (bool more = true; more;) {
-        more = false;
+    std::vector<int> &wanted = level.wanted;
+    do {
         partition.solve();
+        wanted.clear();
         for (int m = 2; m <= budget; ++m) {
             if (partition.best(m) < level.upper[m]) {
                 partition.choice(m, level.choice);
                 for (const auto &[block, leaves] : level.choice) {
                     if (leaves > 1 && !level.exact[block]) {
-                        find_out(block);
-                        more = true;
+                        level.exact[block] = 1;
+                        wanted.push_back(block);
                     }
                 }
             }
         }
-    }
+        for (const int block : wanted) {
+            find_out(block);
+        }
+    } while (!wanted.empty());
     if (once) {
         used[feature] = 0;
     }
