@@ -200,6 +200,8 @@ Kernels choose() {
                 avx512::best_second_costs,
                 avx512::split_intervals,
                 avx512::split_subsets,
+                avx512::add,
+                avx512::subtract,
                 avx2::compress};
     }
     if (has_avx2) {
@@ -209,6 +211,8 @@ Kernels choose() {
                 avx2::best_second_costs,
                 avx2::split_intervals,
                 avx2::split_subsets,
+                avx2::add,
+                avx2::subtract,
                 avx2::compress};
     }
 #endif
@@ -218,10 +222,32 @@ Kernels choose() {
             portable::best_second_costs,
             portable::split_intervals,
             portable::split_subsets,
+            portable::add,
+            portable::subtract,
             portable::compress};
 }
 
 } // namespace
+
+template <> void add_counts(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to) {
+    kernels().add(a, b, n, to);
+}
+
+template <> void subtract_counts(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to) {
+    kernels().subtract(a, b, n, to);
+}
+
+template <> void add_counts(const double *a, const double *b, std::size_t n, double *to) {
+    for (std::size_t i = 0; i < n; ++i) {
+        to[i] = a[i] + b[i];
+    }
+}
+
+template <> void subtract_counts(const double *a, const double *b, std::size_t n, double *to) {
+    for (std::size_t i = 0; i < n; ++i) {
+        to[i] = a[i] - b[i];
+    }
+}
 
 const Kernels &kernels() {
     static const Kernels chosen = choose();

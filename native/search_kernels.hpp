@@ -55,9 +55,20 @@ struct Kernels {
                             const std::int32_t *penalty, void *scratch, std::int32_t *best);
     void (*split_subsets)(const std::int32_t *histogram, int k, int n_classes, std::int32_t support, int most,
                           const std::int32_t *penalty, void *scratch, std::int32_t *best);
+    /// Element by element; n is a multiple of 16.
+    void (*add)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);
+    void (*subtract)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);
     /// The bits of `from` where `mask` has one, moved together.
     void (*compress)(const std::uint64_t *from, const std::uint64_t *mask, int begin, int end, std::uint64_t *to);
 };
+
+/// Sums and differences of counts; n is a multiple of 16.
+template <typename Count> void add_counts(const Count *a, const Count *b, std::size_t n, Count *to);
+template <typename Count> void subtract_counts(const Count *a, const Count *b, std::size_t n, Count *to);
+template <> void add_counts(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);
+template <> void add_counts(const double *a, const double *b, std::size_t n, double *to);
+template <> void subtract_counts(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);
+template <> void subtract_counts(const double *a, const double *b, std::size_t n, double *to);
 
 /// Room the splits of k codes need.
 inline std::size_t split_scratch(int k, int n_classes, int most, bool subsets) {

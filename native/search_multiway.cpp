@@ -239,9 +239,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
             std::copy(one, one + table, level.table.begin());
             for (std::size_t i = 1; i < level.codes.size(); ++i) {
                 const Count *more = level.cube.data() + level.codes[i] * table;
-                for (std::size_t j = 0; j < table; ++j) {
-                    level.table[j] += more[j];
-                }
+                add_counts(level.table.data(), more, table, level.table.data());
             }
             second_split(level.table.data(), child_budget, level.child_upper, child);
         } else {

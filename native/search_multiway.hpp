@@ -103,6 +103,7 @@ template <typename Count> class Searcher {
         std::vector<Count> cube;  ///< joint counts of all features by code of the one split
         std::vector<Count> table; ///< the same, added up over a block
         std::vector<Count> slab;
+        std::vector<Count> slab_sums;
         std::vector<Count> histogram;
         std::vector<Count> sum;
         std::vector<int> present;

@@ -258,13 +258,22 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     if (!begin(level, feature, 2, budget)) {
         return;
     }
+    const auto from_left = [&](int position) { return &level.slab_sums[static_cast<std::size_t>(position) * width]; };
+    level.slab_sums.assign((level.present.size() + 1) * width, 0);
+    for (std::size_t i = 0; i < level.present.size(); ++i) {
+        add_counts(from_left(i), slab + level.present[i] * static_cast<std::size_t>(width), width, from_left(i + 1));
+    }
     split(level, feature, budget, upper, out, record, floors, [&](int child_budget, Values &child) {
-        level.sum.assign(slab + level.codes[0] * static_cast<std::size_t>(width),
-                         slab + (level.codes[0] + 1) * static_cast<std::size_t>(width));
-        for (std::size_t i = 1; i < level.codes.size(); ++i) {
-            const Count *row = slab + level.codes[i] * static_cast<std::size_t>(width);
-            for (int j = 0; j < width; ++j) {
-                level.sum[j] += row[j];
+        // Neighbours in the order of the codes are the difference of two sums from the left.
+        const int first = level.positions.front();
+        const int last = level.positions.back();
+        level.sum.resize(width);
+        if (std::is_same_v<Count, std::int32_t> && last - first + 1 == static_cast<int>(level.positions.size())) {
+            subtract_counts(from_left(last + 1), from_left(first), width, level.sum.data());
+        } else {
+            std::fill(level.sum.begin(), level.sum.end(), Count{0});
+            for (const std::uint8_t code : level.codes) {
+                add_counts(level.sum.data(), slab + code * static_cast<std::size_t>(width), width, level.sum.data());
             }
         }
         last_split(level.sum.data(), child_budget, level.child_upper, child);

@@ -148,6 +148,20 @@ def test_accelerations_change_nothing(seed: int, splits: str, kinds: tuple) -> N
         check_trees(problem, solution, splits, None)
 
 
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+@pytest.mark.parametrize("seed", range(10))
+def test_deep_trees(seed: int, splits: str) -> None:
+    """Below depth three, where subproblems nest, bounds and counting change nothing either."""
+    rng = np.random.default_rng(5000 + seed)
+    problem = random_problem(rng, n_features=4, n_rows=40, max_values=3, weights="integer")
+    problem = Problem(problem.table, problem.graph, problem.costs, 5, 12, problem.min_support)
+    expected = solve(problem, splits=splits, use_bounds=False, counting="histogram").losses
+    for counting, n_jobs in itertools.product(["bits", "histogram", "auto"], [1, 2]):
+        solution = solve(problem, splits=splits, counting=counting, n_jobs=n_jobs)
+        np.testing.assert_allclose(solution.losses, expected, atol=1e-9)
+        check_trees(problem, solution, splits, None)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_threads_give_the_same_tree(seed: int) -> None:
     """With two threads the trees themselves are those of one thread."""
@@ -202,6 +216,15 @@ def test_a_passed_deadline_leaves_a_tree_and_a_valid_bound() -> None:
         assert solution.value >= 77
         check_trees(problem, solution, "multiway", None)
     assert solve(problem, deadline=Deadline(0.0)).status == "time_limit"
+
+
+def test_only_the_last_size() -> None:
+    """Looking for the best tree of any size alone finds the same tree loss."""
+    problem = full_problem(datasets.tic_tac_toe().table(), 3, 9.58)
+    every = solve(problem, splits="binary")
+    last = solve(problem, splits="binary", every_size=False)
+    assert every.value == last.value == 216
+    check_trees(problem, last, "binary", None)
 
 
 def test_a_small_cache_is_emptied_not_outgrown() -> None:
