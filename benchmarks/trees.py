@@ -80,7 +80,7 @@ def fit_streed(X: np.ndarray, y: np.ndarray, max_depth: int, support: float, lim
     """The rival on 0/1 columns."""
     from pystreed import STreeDClassifier
 
-    classes, codes = np.unique(y, return_inverse=True)
+    codes = np.unique(y, return_inverse=True)[1]
     started = time.perf_counter()
     model = STreeDClassifier(
         optimization_task="accuracy",
@@ -98,7 +98,11 @@ def small_sets(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Published 0/1 encodings."""
     for path in sorted((folder / "binary").glob("*_enc.csv")):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        yield path.stem.removesuffix("_enc"), frame.iloc[:, :-1].astype(np.int32).to_numpy(), frame.iloc[:, -1].to_numpy()
+        yield (
+            path.stem.removesuffix("_enc"),
+            frame.iloc[:, :-1].astype(np.int32).to_numpy(),
+            frame.iloc[:, -1].to_numpy(),
+        )
 
 
 def numeric_set(folder: Path, name: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -243,7 +247,9 @@ def compare_multiway(arguments: argparse.Namespace) -> None:
 
 def covertype(arguments: argparse.Namespace) -> None:
     """A large real set, to a proof."""
-    print("\n### covertype, multiway\n\n| bins | depth | errors | status | seconds | peak MB |\n|---|---|---|---|---|---|")
+    print(
+        "\n### covertype, multiway\n\n| bins | depth | errors | status | seconds | peak MB |\n|---|---|---|---|---|---|"
+    )
     frame, y = numeric_set(arguments.data, "covertype")
     for depth, n_bins in ((2, 4), (3, 8), (4, 4)):
         if arguments.depths and depth not in arguments.depths:

@@ -2,6 +2,8 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdlib>
+#include <string_view>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define OMTREE_X86 1
@@ -186,12 +188,28 @@ void count_pairs(const BitView &bits, const std::uint64_t *mask, std::int32_t *c
 #pragma GCC pop_options
 #endif
 
+constexpr Kernels portable_kernels = {"portable",
+                                      portable::count_pairs,
+                                      portable::best_second,
+                                      portable::best_second_costs,
+                                      portable::split_intervals,
+                                      portable::split_subsets,
+                                      portable::add,
+                                      portable::subtract,
+                                      portable::compress};
+
+/// The best version this processor has; OMTREE_KERNELS names a simpler one, for tests.
 Kernels choose() {
+    const char *variable = std::getenv("OMTREE_KERNELS");
+    const std::string_view wanted = variable != nullptr ? variable : "";
+    if (wanted == "portable") {
+        return portable_kernels;
+    }
 #ifdef OMTREE_X86
     __builtin_cpu_init();
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
                           __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("fma");
-    if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    if (wanted != "avx2" && has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vpopcntdq")) {
         return {"avx512",
@@ -216,15 +234,7 @@ Kernels choose() {
                 avx2::compress};
     }
 #endif
-    return {"portable",
-            portable::count_pairs,
-            portable::best_second,
-            portable::best_second_costs,
-            portable::split_intervals,
-            portable::split_subsets,
-            portable::add,
-            portable::subtract,
-            portable::compress};
+    return portable_kernels;
 }
 
 } // namespace
