@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -139,6 +140,7 @@ template <typename Count> class Run {
         Shared<Count> shared(problem_, patient, shared_.total);
         Searcher<Count> searcher(shared);
         const double tolerance = shared_.cost.tolerance();
+        std::map<std::pair<int, int>, Values> roots;
         for (int m = 1; m <= problem_.max_leaves; ++m) {
             const int used = std::min(m, budget);
             result.losses.push_back(best.loss[used]);
@@ -151,8 +153,24 @@ template <typename Count> class Run {
                 result.trees.back() = result.trees[m - 2];
             } else {
                 result.losses[m - 1] = 0.0;
-                build(searcher, samples_, {}, depth_of_[used], used, best.loss[used], best.feature[used],
-                      result.trees.back(), result.losses[m - 1]);
+                // One look at a root feature serves all sizes that begin with it.
+                const int depth = depth_of_[used];
+                const int feature = best.feature[used];
+                const Values *known = nullptr;
+                if (feature >= 0) {
+                    Values &root = roots[{depth, feature}];
+                    if (root.split.empty()) {
+                        std::vector<double> upper(best.loss);
+                        for (double &value : upper) {
+                            value += 2 * tolerance;
+                        }
+                        searcher.start(samples_, budget, root);
+                        searcher.try_feature(samples_, {}, depth, budget, feature, upper, root, true);
+                    }
+                    known = &root;
+                }
+                build(searcher, samples_, {}, depth, used, best.loss[used], feature, known, result.trees.back(),
+                      result.losses[m - 1]);
             }
         }
     }
@@ -160,7 +178,7 @@ template <typename Count> class Run {
     /// Appends the best tree on the samples and adds up its leaves' losses. Its own loss and the feature at its root
     /// are known from the search.
     int build(Searcher<Count> &searcher, const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves,
-              double loss, int feature, SearchTree &tree, double &total) {
+              double loss, int feature, const Values *known, SearchTree &tree, double &total) {
         const int position = static_cast<int>(tree.size());
         std::vector<Count> counts(problem_.n_classes, 0);
         for (std::size_t i = 0; i < samples.size; ++i) {
@@ -173,10 +191,13 @@ template <typename Count> class Run {
             total += leaf;
             return position;
         }
-        Values values;
-        std::vector<double> upper(leaves + 1, loss + 2 * shared_.cost.tolerance());
-        searcher.start(samples, leaves, values);
-        searcher.try_feature(samples, path, depth, leaves, feature, upper, values, true);
+        Values own_values;
+        if (known == nullptr) {
+            const std::vector<double> upper(leaves + 1, loss + 2 * shared_.cost.tolerance());
+            searcher.start(samples, leaves, own_values);
+            searcher.try_feature(samples, path, depth, leaves, feature, upper, own_values, true);
+        }
+        const Values &values = known != nullptr ? *known : own_values;
         const Split split = values.split[leaves];
         tree[position].feature = split.feature;
         tree[position].complement = split.complement;
@@ -202,7 +223,8 @@ template <typename Count> class Run {
                     value.feature[own] = -1;
                 }
             }
-            const int child = build(searcher, below, longer, height, own, least, value.feature[own], tree, total);
+            const int child =
+                build(searcher, below, longer, height, own, least, value.feature[own], nullptr, tree, total);
             tree[position].branches.emplace_back(sorted, child);
         }
         if (once) {
