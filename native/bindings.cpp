@@ -190,7 +190,7 @@ void bind_search(nb::module_ &m) {
            const std::vector<int> &n_codes, const std::vector<std::string> &families,
            const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
            int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
-           double seconds, bool use_bounds, bool use_cache, const std::string &counting) {
+           double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size) {
             omtree::SearchProblem problem;
             for (std::size_t i = 0; i < columns.size(); ++i) {
                 omtree::SearchFeature feature;
@@ -217,6 +217,7 @@ void bind_search(nb::module_ &m) {
             problem.cache_bytes = cache_bytes;
             problem.use_bounds = use_bounds;
             problem.use_cache = use_cache;
+            problem.every_size = every_size;
             problem.counting = counting == "bits"        ? omtree::Counting::bits
                                : counting == "histogram" ? omtree::Counting::histogram
                                                          : omtree::Counting::automatic;
@@ -240,7 +241,8 @@ void bind_search(nb::module_ &m) {
         nb::arg("codes"), nb::arg("counts"), nb::arg("costs"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
         nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
         nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
-        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"));
+        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
+        nb::arg("every_size"));
 }
 
 /// A pricer together with the arrays it reads.

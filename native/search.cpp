@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <thread>
 
+#include "search_binary.hpp"
 #include "search_multiway.hpp"
 
 namespace omtree {
@@ -31,6 +33,7 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
             }
         }
     }
+    samples.id = new_samples_id();
     samples.size = row_of.size();
     samples.codes.resize(problem.features.size() * samples.size);
     std::uint8_t *to = samples.codes.data();
@@ -134,10 +137,10 @@ template <typename Count> class Run {
     void build_all(const Values &best, int budget, SearchResult &result) {
         // No deadline here: what is built has been found before and takes little to find again.
         Control patient;
-        Shared<Count> shared(problem_, patient, 0.0);
-        shared.cost = shared_.cost;
+        Shared<Count> shared(problem_, patient, shared_.total);
         Searcher<Count> searcher(shared);
         const double tolerance = shared_.cost.tolerance();
+        std::map<std::pair<int, int>, Values> roots;
         for (int m = 1; m <= problem_.max_leaves; ++m) {
             const int used = std::min(m, budget);
             result.losses.push_back(best.loss[used]);
@@ -150,8 +153,24 @@ template <typename Count> class Run {
                 result.trees.back() = result.trees[m - 2];
             } else {
                 result.losses[m - 1] = 0.0;
-                build(searcher, samples_, {}, depth_of_[used], used, best.loss[used], best.feature[used],
-                      result.trees.back(), result.losses[m - 1]);
+                // One look at a root feature serves all sizes that begin with it.
+                const int depth = depth_of_[used];
+                const int feature = best.feature[used];
+                const Values *known = nullptr;
+                if (feature >= 0) {
+                    Values &root = roots[{depth, feature}];
+                    if (root.split.empty()) {
+                        std::vector<double> upper(best.loss);
+                        for (double &value : upper) {
+                            value += 2 * tolerance;
+                        }
+                        searcher.start(samples_, budget, root);
+                        searcher.try_feature(samples_, {}, depth, budget, feature, upper, root, true);
+                    }
+                    known = &root;
+                }
+                build(searcher, samples_, {}, depth, used, best.loss[used], feature, known, result.trees.back(),
+                      result.losses[m - 1]);
             }
         }
     }
@@ -159,7 +178,7 @@ template <typename Count> class Run {
     /// Appends the best tree on the samples and adds up its leaves' losses. Its own loss and the feature at its root
     /// are known from the search.
     int build(Searcher<Count> &searcher, const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves,
-              double loss, int feature, SearchTree &tree, double &total) {
+              double loss, int feature, const Values *known, SearchTree &tree, double &total) {
         const int position = static_cast<int>(tree.size());
         std::vector<Count> counts(problem_.n_classes, 0);
         for (std::size_t i = 0; i < samples.size; ++i) {
@@ -168,14 +187,17 @@ template <typename Count> class Run {
         tree.emplace_back();
         tree[position].label = shared_.cost.label(counts.data());
         const double leaf = shared_.cost.leaf(counts.data());
-        if (depth == 0 || leaves == 1 || leaf <= loss + shared_.cost.tolerance()) {
+        if (feature < 0 || leaf <= loss + shared_.cost.tolerance()) {
             total += leaf;
             return position;
         }
-        Values values;
-        std::vector<double> upper(leaves + 1, loss + 2 * shared_.cost.tolerance());
-        searcher.start(samples, leaves, values);
-        searcher.try_feature(samples, path, depth, leaves, feature, upper, values, true);
+        Values own_values;
+        if (known == nullptr) {
+            const std::vector<double> upper(leaves + 1, loss + 2 * shared_.cost.tolerance());
+            searcher.start(samples, leaves, own_values);
+            searcher.try_feature(samples, path, depth, leaves, feature, upper, own_values, true);
+        }
+        const Values &values = known != nullptr ? *known : own_values;
         const Split split = values.split[leaves];
         tree[position].feature = split.feature;
         tree[position].complement = split.complement;
@@ -188,10 +210,21 @@ template <typename Count> class Run {
             auto sorted = codes;
             std::sort(sorted.begin(), sorted.end());
             longer.add(split.feature, sorted);
+            const std::vector<double> unlimited(own + 1, infinity);
             Values value;
-            searcher.solve(below, longer, depth - 1, own, std::vector<double>(own + 1, infinity), value, false);
+            searcher.solve(below, longer, depth - 1, own, unlimited, value, false);
+            // Where a shallower tree is as good, the search does not say which feature it begins with.
+            const double least = value.loss[own];
+            int height = depth - 1;
+            for (int d = 1; d < depth - 1 && value.feature[own] < 0; ++d) {
+                searcher.solve(below, longer, d, own, unlimited, value, false);
+                height = d;
+                if (value.loss[own] > least + shared_.cost.tolerance()) {
+                    value.feature[own] = -1;
+                }
+            }
             const int child =
-                build(searcher, below, longer, depth - 1, own, value.loss[own], value.feature[own], tree, total);
+                build(searcher, below, longer, height, own, least, value.feature[own], nullptr, tree, total);
             tree[position].branches.emplace_back(sorted, child);
         }
         if (once) {
@@ -216,6 +249,11 @@ SearchResult search_trees(const SearchProblem &problem, Control &control) {
     for (const double count : problem.counts) {
         total += count;
         integers = integers && count == std::floor(count);
+    }
+    if (integers && BinarySearch::suits(problem, total)) {
+        // Where the limit on leaves binds, the best tree needs all smaller budgets below it.
+        const bool binds = problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth;
+        return BinarySearch(problem, control, total, problem.every_size || binds).run();
     }
     if (integers && total < 2e9) {
         return Run<std::int32_t>(problem, control, total)();

@@ -46,7 +46,11 @@ struct SearchProblem {
     bool use_bounds = true;
     bool use_cache = true;
     Counting counting = Counting::automatic;
+    bool every_size = true; ///< false: only the best tree of any size
 };
+
+/// Thrown inside the search when it has to end.
+struct Stopped {};
 
 /// When to stop early: a moment, or a flag that another thread sets.
 struct Control {

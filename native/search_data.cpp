@@ -1,8 +1,14 @@
 #include "search_data.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace omtree {
+
+std::uint64_t new_samples_id() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
 
 template <typename Count>
 LeafCost<Count>::LeafCost(const SearchProblem &problem, double total)

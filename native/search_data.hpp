@@ -11,6 +11,7 @@ namespace omtree {
 /// Weighted samples of one class each, feature by feature. `Count` is an integer type where all weights are integers.
 template <typename Count> struct Samples {
     std::size_t size = 0;
+    std::uint64_t id = 0;            ///< tells one set of samples from every other
     std::vector<std::uint8_t> codes; ///< n_features x size
     std::vector<std::uint16_t> label;
     std::vector<Count> weight;
@@ -19,12 +20,17 @@ template <typename Count> struct Samples {
     const std::uint8_t *column(int feature) const { return codes.data() + feature * size; }
 };
 
+/// A number that was never given before.
+std::uint64_t new_samples_id();
+
 /// What a leaf costs, and whether it has the support.
 template <typename Count> class LeafCost {
   public:
     LeafCost(const SearchProblem &problem, double total);
 
     int n_classes() const { return n_classes_; }
+    /// Whether every error costs one.
+    bool unit() const { return unit_; }
     /// Differences below this are rounding.
     double tolerance() const { return tolerance_; }
     bool supported(double weight) const { return weight >= least_; }

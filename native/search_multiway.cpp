@@ -1,18 +1,55 @@
-#include "search_multiway.hpp"
+#include "search_split.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+
+#include "search_kernels.hpp"
 
 namespace omtree {
 
 template <typename Count>
 Shared<Count>::Shared(const SearchProblem &problem, Control &control, double total)
-    : problem(problem), control(control), cost(problem, total), cache(problem.cache_bytes) {
+    : problem(problem), control(control), cost(problem, total), cache(problem.cache_bytes), total(total) {
+    support = static_cast<std::int32_t>(std::min(2e9, std::max(1.0, std::ceil(problem.min_support * (1.0 - 1e-9)))));
     int widest = 2;
-    for (const SearchFeature &feature : problem.features) {
-        offset.push_back(width);
-        width += feature.n_codes * problem.n_classes;
+    place.resize(problem.features.size());
+    std::vector<int> grouped;
+    for (int f = 0; f < static_cast<int>(problem.features.size()); ++f) {
+        const SearchFeature &feature = problem.features[f];
+        first_code.push_back(n_codes);
+        n_codes += feature.n_codes;
         widest = std::max(widest, feature.n_codes);
+        const bool plain = feature.family == Family::interval && !feature.has_missing && feature.n_codes <= 32;
+        if (problem.n_classes <= 32 && (plain || feature.family == Family::subset)) {
+            grouped.push_back(f);
+        } else {
+            alone.push_back(f);
+            place[f] = {width, problem.n_classes, 1};
+            width += feature.n_codes * problem.n_classes;
+        }
+    }
+    width = (width + 15) / 16 * 16;
+    const auto kind = [&](int f) {
+        return std::pair(problem.features[f].family == Family::subset, problem.features[f].n_codes);
+    };
+    std::stable_sort(grouped.begin(), grouped.end(), [&](int a, int b) { return kind(a) < kind(b); });
+    for (const int f : grouped) {
+        const auto [subsets, k] = kind(f);
+        if (groups.empty() || groups.back().features.size() == 16 || groups.back().subsets != subsets) {
+            groups.push_back({0, 0, subsets, {}});
+        }
+        groups.back().features.push_back(f);
+        groups.back().k = k;
+    }
+    for (Group &group : groups) {
+        group.offset = width;
+        for (int lane = 0; lane < static_cast<int>(group.features.size()); ++lane) {
+            place[group.features[lane]] = {width + lane, 16 * problem.n_classes, 16};
+        }
+        width += group.k * problem.n_classes * 16;
+        scratch = std::max(scratch, split_scratch(group.k, problem.n_classes, problem.max_leaves, group.subsets));
     }
     if (problem.max_children > 0) {
         widest = std::min(widest, problem.max_children);
@@ -27,9 +64,11 @@ template <typename Count>
 Searcher<Count>::Searcher(Shared<Count> &shared)
     : used(shared.problem.features.size(), 0), shared_(shared), problem_(shared.problem),
       n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes) {
-    for (int depth = 0; depth <= problem_.max_depth; ++depth) {
+    for (int depth = 0; depth <= std::max(2, problem_.max_depth); ++depth) {
         levels_.push_back(std::make_unique<Level>());
     }
+    at_once_ = std::is_same_v<Count, std::int32_t> && shared.cost.unit() && shared.total < no_leaf;
+    scratch_.resize(shared.scratch / 8 + 8);
 }
 
 template <typename Count> void Searcher<Count>::check() {
@@ -51,6 +90,7 @@ template <typename Count> void Searcher<Count>::start(const Samples<Count> &samp
     out.loss.assign(budget + 1, shared_.cost.leaf(total.data()));
     out.feature.assign(budget + 1, -1);
     out.split.clear();
+    out.score.assign(n_features_, infinity);
 }
 
 template <typename Count>
@@ -67,9 +107,11 @@ void Searcher<Count>::count_pairs(const Samples<Count> &samples, int feature, Co
     const std::uint8_t *outer = samples.column(feature);
     for (int other = 0; other < n_features_; ++other) {
         const std::uint8_t *inner = samples.column(other);
-        Count *base = slab + shared_.offset[other];
+        const auto [offset, code_stride, class_stride] = shared_.place[other];
+        Count *base = slab + offset;
         for (std::size_t i = 0; i < samples.size; ++i) {
-            base[outer[i] * shared_.width + inner[i] * n_classes_ + samples.label[i]] += samples.weight[i];
+            base[outer[i] * shared_.width + inner[i] * code_stride + samples.label[i] * class_stride] +=
+                samples.weight[i];
         }
     }
 }
@@ -88,6 +130,7 @@ void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const
             kept.push_back(static_cast<std::uint32_t>(i));
         }
     }
+    out.id = new_samples_id();
     out.size = kept.size();
     out.codes.resize(n_features_ * kept.size());
     out.label.resize(kept.size());
@@ -107,138 +150,38 @@ void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const
     }
 }
 
-/// The feature's codes that occur, in the order of its runs, "missing" last; false when there is nothing to split.
+/// Joint counts of all pairs of features, apart for each code of this one; false where they would take too much room.
 template <typename Count>
-bool Searcher<Count>::find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const {
-    const SearchFeature &f = problem_.features[feature];
-    present.clear();
-    missing = false;
-    for (int i = 0; i < f.n_codes; ++i) {
-        const int code = f.order.empty() ? i : f.order[i];
-        bool occurs = false;
-        for (int c = 0; c < n_classes_; ++c) {
-            occurs |= counts[code * n_classes_ + c] > 0;
-        }
-        if (occurs) {
-            present.push_back(code);
-            missing = f.family == Family::interval && f.has_missing && code == f.n_codes - 1;
+bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube) {
+    const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * shared_.width;
+    const int n_codes = problem_.features[feature].n_codes;
+    if (table * n_codes * sizeof(Count) > (std::size_t{128} << 20)) {
+        return false;
+    }
+    cube.assign(table * n_codes, 0);
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (code_bits_.count_cube(shared_, samples, feature, cube)) {
+            return true;
         }
     }
-    return present.size() > 1;
-}
-
-/// Loss of every block as a leaf, into its value for one leaf.
-template <typename Count>
-static void fill_leaves(Partition &partition, const SearchFeature &feature, const std::vector<int> &present,
-                        bool missing, const Count *counts, const LeafCost<Count> &cost, std::vector<int> &positions) {
-    const int n_classes = cost.n_classes();
-    Count sum[256];
-    const bool runs = feature.family == Family::interval || feature.family == Family::run;
-    const int k = static_cast<int>(present.size()) - missing;
-    const auto add = [&](int position) {
-        const Count *more = counts + present[position] * n_classes;
-        for (int c = 0; c < n_classes; ++c) {
-            sum[c] += more[c];
+    const std::uint8_t *outer = samples.column(feature);
+    std::vector<std::size_t> base(samples.size);
+    for (int g = 0; g < n_features_; ++g) {
+        const std::uint8_t *middle = samples.column(g);
+        const int first = shared_.first_code[g];
+        for (std::size_t i = 0; i < samples.size; ++i) {
+            base[i] = outer[i] * table + static_cast<std::size_t>(first + middle[i]) * shared_.width;
         }
-    };
-    for (int begin = 0; runs && begin < k; ++begin) {
-        std::fill_n(sum, n_classes, Count{0});
-        for (int end = begin + 1; end <= k; ++end) {
-            add(end - 1);
-            partition.values(partition.run(begin, end))[1] = cost.leaf(sum);
-            if (missing) {
-                Count saved[256];
-                std::copy_n(sum, n_classes, saved);
-                add(k);
-                partition.values(partition.run(begin, end, true))[1] = cost.leaf(sum);
-                std::copy_n(saved, n_classes, sum);
+        for (int h = 0; h < n_features_; ++h) {
+            const auto [offset, code_stride, class_stride] = shared_.place[h];
+            const std::uint8_t *inner = samples.column(h);
+            Count *counts = cube.data() + offset;
+            for (std::size_t i = 0; i < samples.size; ++i) {
+                counts[base[i] + inner[i] * code_stride + samples.label[i] * class_stride] += samples.weight[i];
             }
         }
     }
-    for (int block = runs ? k * k * (1 + missing) : 0; block < partition.n_blocks(); ++block) {
-        if (partition.usable(block)) {
-            std::fill_n(sum, n_classes, Count{0});
-            partition.positions(block, positions);
-            for (const int position : positions) {
-                add(position);
-            }
-            partition.values(block)[1] = cost.leaf(sum);
-        }
-    }
-}
-
-/// Take over what the partition found, where it is better; of equal splits the earlier feature's.
-template <typename Count>
-void Searcher<Count>::accept(const Partition &partition, const std::vector<int> &present, int feature, int budget,
-                             const std::vector<double> &upper, Values &out, bool record) {
-    const double tolerance = shared_.cost.tolerance();
-    std::vector<std::pair<int, int>> choice;
-    std::vector<int> positions;
-    for (int m = 2; m <= budget; ++m) {
-        if (m <= partition.budget()) {
-            const double value = partition.best(m);
-            const bool better = value < out.loss[m] - tolerance;
-            if (value < upper[m] && (better || (feature < out.feature[m] && value <= out.loss[m] + tolerance))) {
-                out.loss[m] = value;
-                out.feature[m] = feature;
-                if (record) {
-                    out.split.resize(budget + 1);
-                    Split &split = out.split[m];
-                    split.feature = feature;
-                    split.complement = false;
-                    split.children.clear();
-                    partition.choice(m, choice);
-                    for (const auto &[block, leaves] : choice) {
-                        partition.positions(block, positions);
-                        std::vector<std::uint8_t> codes;
-                        for (const int position : positions) {
-                            codes.push_back(static_cast<std::uint8_t>(present[position]));
-                        }
-                        split.children.emplace_back(std::move(codes), leaves);
-                        split.complement |= partition.is_complement(block);
-                    }
-                }
-            }
-        }
-        if (out.loss[m] >= out.loss[m - 1] - tolerance) {
-            out.loss[m] = out.loss[m - 1];
-            out.feature[m] = out.feature[m - 1];
-            if (record && !out.split.empty()) {
-                out.split[m] = out.split[m - 1];
-            }
-        }
-    }
-}
-
-template <typename Count>
-void Searcher<Count>::last_feature(const Count *histogram, int feature, int budget, const std::vector<double> &upper,
-                                   Values &out, bool record) {
-    Level &level = *levels_[1];
-    bool missing = false;
-    const Count *counts = histogram + shared_.offset[feature];
-    if (!find_present(counts, feature, level.present, missing)) {
-        return;
-    }
-    const SearchFeature &f = problem_.features[feature];
-    const int n = static_cast<int>(level.present.size());
-    int most = std::min(budget, n);
-    if (problem_.max_children > 0) {
-        most = std::min(most, problem_.max_children);
-    }
-    level.partition.reset(f.family, n - missing, missing, problem_.max_children, most, 1);
-    fill_leaves(level.partition, f, level.present, missing, counts, shared_.cost, level.positions);
-    level.partition.solve();
-    accept(level.partition, level.present, feature, budget, upper, out, record);
-}
-
-template <typename Count>
-void Searcher<Count>::last_split(const Count *histogram, int budget, const std::vector<double> &upper, Values &out,
-                                 bool record) {
-    for (int feature = 0; feature < n_features_; ++feature) {
-        if (!used[feature]) {
-            last_feature(histogram, feature, budget, upper, out, record);
-        }
-    }
+    return true;
 }
 
 template <typename Count>
@@ -247,182 +190,71 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
     check();
     Level &level = *levels_[depth];
     const SearchFeature &f = problem_.features[feature];
-    const LeafCost<Count> &cost = shared_.cost;
     const int width = shared_.width;
+    level.histogram.assign(f.n_codes * n_classes_, 0);
+    count_feature(samples, feature, level.histogram.data());
     if (depth == 1) {
-        level.histogram.assign(width, 0);
-        count_feature(samples, feature, level.histogram.data() + shared_.offset[feature]);
         last_feature(level.histogram.data(), feature, budget, upper, out, record);
         return;
     }
-
-    level.histogram.assign(f.n_codes * n_classes_, 0);
-    count_feature(samples, feature, level.histogram.data());
-    bool missing = false;
-    if (!find_present(level.histogram.data(), feature, level.present, missing)) {
+    if (depth == 2) {
+        level.slab.assign(static_cast<std::size_t>(f.n_codes) * width, 0);
+        count_pairs(samples, feature, level.slab.data());
+        second_feature(level.slab.data(), feature, budget, upper, out, record);
         return;
     }
-    const int n = static_cast<int>(level.present.size());
-    const int child_budget = std::min(budget - 1, shared_.most_leaves[depth - 1]);
-    Partition &partition = level.partition;
-    partition.reset(f.family, n - missing, missing, problem_.max_children, budget, child_budget);
-    fill_leaves(partition, f, level.present, missing, level.histogram.data(), cost, level.positions);
-
-    // A loss below which no tree gets, by code.
+    // A loss below which no tree gets, by code: rows that are equal but for their labels.
     level.floors.assign(f.n_codes, 0.0);
-    if (depth == 2) {
-        level.slab.assign(f.n_codes * width, 0);
-        count_pairs(samples, feature, level.slab.data());
-        if (problem_.use_bounds) {
-            for (const int code : level.present) {
-                double least = cost.loss(level.histogram.data() + code * n_classes_);
-                for (int other = 0; other < n_features_; ++other) {
-                    const Count *counts = level.slab.data() + code * width + shared_.offset[other];
-                    double sum = 0.0;
-                    for (int b = 0; b < problem_.features[other].n_codes; ++b) {
-                        sum += cost.loss(counts + b * n_classes_);
-                    }
-                    least = used[other] ? least : std::min(least, sum);
-                }
-                level.floors[code] = least;
-            }
-        }
-    } else if (problem_.use_bounds) {
+    if (problem_.use_bounds) {
         const std::uint8_t *column = samples.column(feature);
         for (std::size_t i = 0; i < samples.size; ++i) {
             level.floors[column[i]] += samples.floor[i];
         }
     }
-    double all_floors = 0.0;
-    for (const int code : level.present) {
-        all_floors += level.floors[code];
+    if (!begin(level, feature, depth, budget)) {
+        return;
     }
-    const auto floor_of = [&](const std::vector<int> &positions) {
-        double sum = 0.0;
-        for (const int position : positions) {
-            sum += level.floors[level.present[position]];
-        }
-        return sum;
-    };
-
-    const double tolerance = cost.tolerance();
-    level.exact.assign(partition.n_blocks(), 1);
-    for (int block = 0; block < partition.n_blocks(); ++block) {
-        if (!partition.usable(block)) {
-            continue;
-        }
-        double *values = partition.values(block);
-        double least = values[1];
-        if (values[1] != infinity && child_budget > 1) {
-            partition.positions(block, level.positions);
-            const double floor = floor_of(level.positions);
-            if (!problem_.use_bounds || floor < values[1] - tolerance) {
-                level.exact[block] = 0;
-                least = floor;
-            }
-        }
-        std::fill(values + 2, values + child_budget + 1, least);
-    }
-
-    const bool once = !problem_.binary;
-    used[feature] = used[feature] || once;
-    const auto evaluate = [&](int block) {
-        check();
-        level.exact[block] = 1;
-        partition.positions(block, level.positions);
-        const double rest = all_floors - floor_of(level.positions);
-        double *values = partition.values(block);
-        level.child_upper.assign(child_budget + 1, infinity);
-        if (problem_.use_bounds) {
+    const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * width;
+    const bool tables = depth == 3 && count_cube(samples, feature, level.cube);
+    split(level, feature, budget, upper, out, record, problem_.use_bounds, [&](int child_budget, Values &child) {
+        std::sort(level.codes.begin(), level.codes.end());
+        ConditionSet longer = path;
+        longer.add(feature, level.codes);
+        Known &known = level.known;
+        if (problem_.use_cache && shared_.cache.find(longer, depth - 1, known) &&
+            static_cast<int>(known.values.size()) > child_budget) {
+            bool enough = true;
             for (int m = 1; m <= child_budget; ++m) {
-                level.child_upper[m] = level.upper[std::min(m + 1, budget)] - rest + tolerance;
+                enough = enough && (known.exact[m] || known.values[m] >= level.child_upper[m]);
+            }
+            if (enough) {
+                ++statistics.cache_hits;
+                child.loss.assign(known.values.begin(), known.values.begin() + child_budget + 1);
+                return;
             }
         }
-        ++statistics.subproblems;
-        level.codes.clear();
-        for (const int position : level.positions) {
-            level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
-        }
-        Values &child = level.values;
-        if (depth == 2) {
-            Count *sum = levels_[1]->histogram.data();
-            std::fill_n(sum, width, Count{0});
-            for (const std::uint8_t code : level.codes) {
-                const Count *row = level.slab.data() + code * width;
-                for (int i = 0; i < width; ++i) {
-                    sum[i] += row[i];
-                }
+        if (tables) {
+            level.table.resize(table);
+            const Count *one = level.cube.data() + level.codes[0] * table;
+            std::copy(one, one + table, level.table.begin());
+            for (std::size_t i = 1; i < level.codes.size(); ++i) {
+                const Count *more = level.cube.data() + level.codes[i] * table;
+                add_counts(level.table.data(), more, table, level.table.data());
             }
-            child.loss.assign(child_budget + 1, values[1]);
-            child.feature.assign(child_budget + 1, -1);
-            last_split(sum, child_budget, level.child_upper, child, false);
+            second_split(level.table.data(), child_budget, level.child_upper, child);
         } else {
-            std::sort(level.codes.begin(), level.codes.end());
-            ConditionSet longer = path;
-            longer.add(feature, level.codes);
-            Known &known = level.known;
-            if (problem_.use_cache && shared_.cache.find(longer, depth - 1, known) &&
-                static_cast<int>(known.values.size()) > child_budget) {
-                bool enough = true;
-                for (int m = 1; m <= child_budget; ++m) {
-                    enough = enough && (known.exact[m] || known.values[m] >= level.child_upper[m]);
-                }
-                if (enough) {
-                    ++statistics.cache_hits;
-                    std::copy_n(known.values.begin() + 1, child_budget, values + 1);
-                    return;
-                }
-            }
             restrict(samples, feature, level.codes, level.child);
             solve(level.child, longer, depth - 1, child_budget, level.child_upper, child, false);
-            if (problem_.use_cache) {
-                known.values.assign(child.loss.begin(), child.loss.end());
-                known.exact.assign(child_budget + 1, false);
-                for (int m = 1; m <= child_budget; ++m) {
-                    known.exact[m] = child.loss[m] < level.child_upper[m];
-                }
-                shared_.cache.store(longer, depth - 1, known);
+        }
+        if (problem_.use_cache) {
+            known.values.assign(child.loss.begin(), child.loss.end());
+            known.exact.assign(child_budget + 1, false);
+            for (int m = 1; m <= child_budget; ++m) {
+                known.exact[m] = child.loss[m] < level.child_upper[m];
             }
+            shared_.cache.store(longer, depth - 1, known);
         }
-        std::copy_n(child.loss.begin() + 1, child_budget, values + 1);
-    };
-
-    level.upper.assign(budget + 1, infinity);
-    const auto refresh = [&] {
-        for (int m = 1; m <= budget; ++m) {
-            const double tie = feature < out.feature[m] ? tolerance : -tolerance;
-            level.upper[m] = std::min(upper[m], out.loss[m] + tie);
-        }
-    };
-    refresh();
-    levels_[1]->histogram.resize(width);
-    if (!problem_.use_bounds) {
-        for (int block = 0; block < partition.n_blocks(); ++block) {
-            if (!level.exact[block]) {
-                evaluate(block);
-            }
-        }
-    }
-    // Evaluate only the children of the way that looks best, until the best way has no unknown child.
-    for (bool more = true; more;) {
-        more = false;
-        partition.solve();
-        for (int m = 2; m <= budget; ++m) {
-            if (partition.best(m) < level.upper[m]) {
-                partition.choice(m, level.choice);
-                for (const auto &[block, leaves] : level.choice) {
-                    if (leaves > 1 && !level.exact[block]) {
-                        evaluate(block);
-                        more = true;
-                    }
-                }
-            }
-        }
-    }
-    if (once) {
-        used[feature] = 0;
-    }
-    accept(partition, level.present, feature, budget, upper, out, record);
+    });
 }
 
 template <typename Count>
@@ -430,7 +262,20 @@ void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &p
                             const std::vector<double> &upper, Values &out, bool record) {
     start(samples, budget, out);
     if (depth > 0 && budget > 1) {
-        for (int feature = 0; feature < n_features_; ++feature) {
+        std::vector<int> order(n_features_);
+        std::iota(order.begin(), order.end(), 0);
+        if (depth > 2 && !record && problem_.use_bounds) {
+            // Shallower trees are nearly free, bound the deeper ones, and say which features are promising.
+            Values &shallow = levels_[depth]->shallow;
+            solve(samples, path, depth - 1, std::min(budget, shared_.most_leaves[depth - 1]), upper, shallow, false);
+            for (int m = 1; m <= budget; ++m) {
+                const int known = std::min<int>(m, static_cast<int>(shallow.loss.size()) - 1);
+                out.loss[m] = std::min(out.loss[m], shallow.loss[known]);
+            }
+            std::stable_sort(order.begin(), order.end(),
+                             [&](int a, int b) { return shallow.score[a] < shallow.score[b]; });
+        }
+        for (const int feature : order) {
             if (!used[feature]) {
                 try_feature(samples, path, depth, budget, feature, upper, out, record);
             }

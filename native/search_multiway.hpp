@@ -6,6 +6,7 @@
 
 #include "search.hpp"
 #include "search_cache.hpp"
+#include "search_columns.hpp"
 #include "search_data.hpp"
 #include "search_partition.hpp"
 
@@ -21,11 +22,10 @@ struct Split {
 /// Loss of a subproblem for every number of leaves (index 0 is not used).
 struct Values {
     std::vector<double> loss;
-    std::vector<int> feature; ///< -1: a leaf
-    std::vector<Split> split; ///< filled on request
+    std::vector<int> feature;  ///< -1: a leaf
+    std::vector<Split> split;  ///< filled on request
+    std::vector<double> score; ///< by feature: what it seemed to cost with all leaves
 };
-
-struct Stopped {};
 
 /// Everything threads share.
 template <typename Count> struct Shared {
@@ -33,11 +33,49 @@ template <typename Count> struct Shared {
     Control &control;
     LeafCost<Count> cost;
     SearchCache cache;
-    std::vector<int> offset;      ///< of a feature's codes in a histogram, in counts
-    int width = 0;                ///< counts in a histogram
+    /// Where the counts of a feature's codes are in a histogram over all features.
+    struct Place {
+        int offset;
+        int code_stride;
+        int class_stride;
+    };
+    /// Up to sixteen features whose counts lie side by side, for the kernels that split them at once.
+    struct Group {
+        int offset;
+        int k;
+        bool subsets;
+        std::vector<int> features;
+    };
+    std::vector<Place> place;
+    std::vector<Group> groups;
+    std::vector<int> alone;      ///< features in no group
+    std::vector<int> first_code; ///< of a feature among all codes of all features
+    int n_codes = 0;
+    int width = 0; ///< counts in a histogram
+    std::size_t scratch = 0;
     std::vector<int> most_leaves; ///< by depth
+    double total = 0.0;
+    std::int32_t support = 1; ///< least weight of a leaf where all weights are integers
 
     Shared(const SearchProblem &problem, Control &control, double total);
+};
+
+/// Joint counts by bitsets: one per code of every feature.
+class CodeBits {
+  public:
+    /// Adds to the cube; false where a histogram is cheaper or asked for.
+    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
+                    std::vector<std::int32_t> &cube);
+
+  private:
+    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples);
+
+    std::uint64_t id_ = 0;
+    BitNode node_;
+    BitNode part_;
+    std::vector<std::int32_t> pairs_;
+    std::vector<int> position_;
+    std::vector<int> class_stride_;
 };
 
 template <typename Count> class Searcher {
@@ -48,7 +86,7 @@ template <typename Count> class Searcher {
     /// below `upper` are looked for: elsewhere the answer is `upper`, and the loss is known to be no less.
     void solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
                const std::vector<double> &upper, Values &out, bool record);
-    /// One root feature of the same; improves `out`, and returns whether it did.
+    /// The same with this feature at the root; improves `out`.
     void try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget, int feature,
                      const std::vector<double> &upper, Values &out, bool record);
     void start(const Samples<Count> &samples, int budget, Values &out) const;
@@ -62,28 +100,49 @@ template <typename Count> class Searcher {
   private:
     struct Level {
         Partition partition;
+        std::vector<Count> cube;  ///< joint counts of all features by code of the one split
+        std::vector<Count> table; ///< the same, added up over a block
         std::vector<Count> slab;
+        std::vector<Count> slab_sums;
         std::vector<Count> histogram;
+        std::vector<Count> sum;
         std::vector<int> present;
         std::vector<double> floors;
+        double all_floors = 0.0;
         std::vector<double> upper;
         std::vector<double> child_upper;
         std::vector<char> exact;
         std::vector<int> positions;
+        std::vector<int> wanted;
         std::vector<std::pair<int, int>> choice;
         std::vector<std::uint8_t> codes;
         Samples<Count> child;
         Values values;
+        Values shallow;
         Known known;
     };
 
     void check();
-    void last_split(const Count *histogram, int budget, const std::vector<double> &upper, Values &out, bool record);
-    void last_feature(const Count *histogram, int feature, int budget, const std::vector<double> &upper, Values &out,
-                      bool record);
-    bool find_present(const Count *histogram, int feature, std::vector<int> &present, bool &missing) const;
     void count_feature(const Samples<Count> &samples, int feature, Count *histogram) const;
     void count_pairs(const Samples<Count> &samples, int feature, Count *slab) const;
+    bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube);
+    void gather(const Count *histogram, int feature, Count *out) const;
+    bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
+
+    /// One more split into leaves, from the counts of all features.
+    void last_split(const Count *histogram, int budget, const std::vector<double> &upper, Values &out);
+    void last_feature(const Count *counts, int feature, int budget, const std::vector<double> &upper, Values &out,
+                      bool record);
+    /// Two more levels, the first of them on this feature, from its joint counts with all features.
+    void second_feature(const Count *slab, int feature, int budget, const std::vector<double> &upper, Values &out,
+                        bool record);
+    /// Trees of depth two from the joint counts of all features.
+    void second_split(const Count *table, int budget, const std::vector<double> &upper, Values &out);
+
+    bool begin(Level &level, int feature, int depth, int budget);
+    template <typename Evaluate>
+    void split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out, bool record,
+               bool lazily, const Evaluate &evaluate);
     void accept(const Partition &partition, const std::vector<int> &present, int feature, int budget,
                 const std::vector<double> &upper, Values &out, bool record);
 
@@ -93,6 +152,9 @@ template <typename Count> class Searcher {
     int n_classes_;
     std::vector<std::unique_ptr<Level>> levels_;
     unsigned ticks_ = 0;
+    bool at_once_ = false; ///< whether the kernels for groups of features apply
+    std::vector<std::uint64_t> scratch_;
+    CodeBits code_bits_;
 };
 
 extern template struct Shared<std::int32_t>;

@@ -90,89 +90,66 @@ void Partition::relax(int from, int to, int block) {
     if (value[child_budget_] == infinity) {
         return;
     }
-    const Step *source = state(from);
-    Step *target = state(to);
+    const double *source = state(from);
+    double *target = state(to);
     for (int before = 0; before < budget_; ++before) {
-        const double base = source[before].value;
+        const double base = source[before];
         if (base == infinity) {
             continue;
         }
         const int most = std::min(child_budget_, budget_ - before);
+        double *best = target + before;
         for (int own = 1; own <= most; ++own) {
             const double total = base + value[own];
-            if (total < target[before + own].value) {
-                target[before + own] = {total, block, own, from};
-            }
+            best[own] = total < best[own] ? total : best[own];
         }
     }
 }
 
 void Partition::solve_runs() {
-    // State: number of blocks (only counted when limited), whether the missing code is placed, codes placed.
-    const int n = n_positions();
-    const bool limited = max_children_ > 0 && max_children_ < n && child_budget_ > 1;
-    const int layers = limited ? max_children_ : 1;
-    const int width = 2 * (k_ + 1);
-    const auto index = [&](int layer, int placed_missing, int j) {
-        return layer * width + placed_missing * (k_ + 1) + j;
-    };
-    steps_.assign(static_cast<std::size_t>(layers + 1) * width * (budget_ + 1), {infinity, -1, 0, -1});
-    state(index(0, 0, 0))[0].value = 0.0;
-    for (int layer = 0; layer < (limited ? layers : 1); ++layer) {
-        const int next = limited ? layer + 1 : layer;
+    const int layers = limited() ? max_children_ : 1;
+    steps_.assign(static_cast<std::size_t>(layers + 1) * 2 * (k_ + 1) * (budget_ + 1), infinity);
+    state(0)[0] = 0.0;
+    for (int layer = 0; layer < layers; ++layer) {
+        const int next = limited() ? layer + 1 : layer;
         if (missing_) {
-            relax(index(layer, 0, 0), index(next, 1, 0), n_blocks_ - 1);
+            relax(run_state(layer, false, 0), run_state(next, true, 0), n_blocks_ - 1);
         }
         for (int end = 1; end <= k_; ++end) {
             for (int begin = 0; begin < end; ++begin) {
-                relax(index(layer, 0, begin), index(next, 0, end), run(begin, end));
+                relax(run_state(layer, false, begin), run_state(next, false, end), run(begin, end));
                 if (missing_) {
-                    relax(index(layer, 1, begin), index(next, 1, end), run(begin, end));
-                    relax(index(layer, 0, begin), index(next, 1, end), run(begin, end, true));
+                    relax(run_state(layer, true, begin), run_state(next, true, end), run(begin, end));
+                    relax(run_state(layer, false, begin), run_state(next, true, end), run(begin, end, true));
                 }
             }
         }
-    }
-    last_ = index(0, missing_, k_);
-    if (limited) {
-        // Gather the layers into the one that nothing else uses at this place.
-        for (int layer = 1; layer <= layers; ++layer) {
-            const Step *source = state(index(layer, missing_, k_));
-            Step *target = state(last_);
-            for (int m = 0; m <= budget_; ++m) {
-                if (source[m].value < target[m].value) {
-                    target[m] = source[m];
-                }
-            }
+        const double *all = state(run_state(next, missing_, k_));
+        for (int m = 0; m <= budget_; ++m) {
+            best_[m] = std::min(best_[m], all[m]);
         }
     }
 }
 
 void Partition::solve_subsets() {
     const int n = 1 << k_;
-    const bool limited = max_children_ > 0 && max_children_ < k_ && child_budget_ > 1;
-    const int layers = limited ? max_children_ : 1;
-    steps_.assign(static_cast<std::size_t>(layers + 1) * n * (budget_ + 1), {infinity, -1, 0, -1});
-    state(0)[0].value = 0.0;
+    const int layers = limited() ? max_children_ : 1;
+    steps_.assign(static_cast<std::size_t>(layers + 1) * n * (budget_ + 1), infinity);
+    state(0)[0] = 0.0;
     for (int layer = 0; layer < layers; ++layer) {
+        const int next = limited() ? layer + 1 : layer;
         for (int done = 0; done < n - 1; ++done) {
             const int rest = n - 1 - done;
             const int lowest = rest & -rest;
             for (int block = rest; block > 0; block = (block - 1) & rest) {
                 if (block & lowest) {
-                    relax(layer * n + done, (limited ? layer + 1 : 0) * n + (done | block), block);
+                    relax(layer * n + done, next * n + (done | block), block);
                 }
             }
         }
-    }
-    last_ = n - 1;
-    for (int layer = 1; limited && layer <= layers; ++layer) {
-        const Step *source = state(layer * n + n - 1);
-        Step *target = state(last_);
+        const double *all = state(next * n + n - 1);
         for (int m = 0; m <= budget_; ++m) {
-            if (source[m].value < target[m].value) {
-                target[m] = source[m];
-            }
+            best_[m] = std::min(best_[m], all[m]);
         }
     }
 }
@@ -180,21 +157,18 @@ void Partition::solve_subsets() {
 void Partition::solve() {
     single_.assign(budget_ + 1, -1);
     single_leaves_.assign(budget_ + 1, 0);
+    std::fill(best_.begin(), best_.end(), infinity);
     if (family_ == Family::subset) {
         solve_subsets();
     } else if (family_ == Family::value) {
-        steps_.assign(static_cast<std::size_t>(k_ + 1) * (budget_ + 1), {infinity, -1, 0, -1});
-        state(0)[0].value = 0.0;
-        last_ = k_;
+        steps_.assign(static_cast<std::size_t>(k_ + 1) * (budget_ + 1), infinity);
+        state(0)[0] = 0.0;
         for (int p = 0; p < k_ && (max_children_ == 0 || k_ <= max_children_); ++p) {
             relax(p, p + 1, p);
         }
+        std::copy_n(state(k_), budget_ + 1, best_.begin());
     } else {
         solve_runs();
-    }
-    const Step *end = state(last_);
-    for (int m = 0; m <= budget_; ++m) {
-        best_[m] = end[m].value;
     }
     for (int p = 0; family_ == Family::run && p < k_; ++p) {
         if (!usable_[k_ * k_ + p]) {
@@ -214,6 +188,23 @@ void Partition::solve() {
     }
 }
 
+/// Whether a state's value for m leaves comes from adding this block to that other state; notes it and reduces m if so.
+bool Partition::came_by(int from, int block, double value, int &m, std::vector<std::pair<int, int>> &out) const {
+    if (!usable_[block]) {
+        return false;
+    }
+    const double *before = state(from);
+    const double *own = values(block);
+    for (int leaves = 1; leaves <= std::min(child_budget_, m); ++leaves) {
+        if (before[m - leaves] + own[leaves] == value) {
+            out.emplace_back(block, leaves);
+            m -= leaves;
+            return true;
+        }
+    }
+    return false;
+}
+
 void Partition::choice(int m, std::vector<std::pair<int, int>> &out) const {
     out.clear();
     if (single_[m] >= 0) {
@@ -221,10 +212,51 @@ void Partition::choice(int m, std::vector<std::pair<int, int>> &out) const {
         out.emplace_back(k_ * k_ + single_[m], m - single_leaves_[m]);
         return;
     }
-    for (const Step *step = &state(last_)[m]; step->block >= 0;) {
-        out.emplace_back(step->block, step->leaves);
-        m -= step->leaves;
-        step = &state(step->from)[m];
+    // Only values are kept while solving; the steps are found again backwards.
+    const bool layered = limited() && family_ != Family::value;
+    const int n = 1 << k_;
+    int layer = layered ? 1 : 0;
+    const auto whole = [&](int l) { return family_ == Family::subset ? l * n + n - 1 : run_state(l, missing_, k_); };
+    while (layered && state(whole(layer))[m] != best_[m]) {
+        ++layer;
+    }
+    if (family_ == Family::value) {
+        for (int p = k_; p > 0; --p) {
+            came_by(p - 1, p - 1, state(p)[m], m, out);
+        }
+    } else if (family_ == Family::subset) {
+        for (int done = n - 1; done > 0;) {
+            const double value = state(layer * n + done)[m];
+            layer -= layered;
+            // The block added last is the one with the highest of the lowest codes; any that fits will do.
+            for (int block = done; block > 0; block = (block - 1) & done) {
+                if (came_by(layer * n + (done & ~block), block, value, m, out)) {
+                    done &= ~block;
+                    break;
+                }
+            }
+        }
+    } else {
+        bool placed = missing_;
+        for (int end = k_; end > 0 || placed;) {
+            const double value = state(run_state(layer, placed, end))[m];
+            layer -= layered;
+            if (end == 0) {
+                came_by(run_state(layer, false, 0), n_blocks_ - 1, value, m, out);
+                break;
+            }
+            for (int begin = 0; begin < end; ++begin) {
+                if (came_by(run_state(layer, placed, begin), run(begin, end), value, m, out)) {
+                    end = begin;
+                    break;
+                }
+                if (placed && came_by(run_state(layer, false, begin), run(begin, end, true), value, m, out)) {
+                    end = begin;
+                    placed = false;
+                    break;
+                }
+            }
+        }
     }
     std::reverse(out.begin(), out.end());
 }

@@ -35,19 +35,18 @@ class Partition {
     void choice(int m, std::vector<std::pair<int, int>> &out) const;
 
   private:
-    struct Step {
-        double value;
-        int block;
-        int leaves;
-        int from;
-    };
-
     void solve_runs();
     void solve_subsets();
-    void solve_list(const std::vector<int> &blocks, std::vector<Step> &table);
     void relax(int from, int to, int block);
-    Step *state(int index) { return &steps_[static_cast<std::size_t>(index) * (budget_ + 1)]; }
-    const Step *state(int index) const { return &steps_[static_cast<std::size_t>(index) * (budget_ + 1)]; }
+    bool came_by(int from, int block, double value, int &m, std::vector<std::pair<int, int>> &out) const;
+    bool limited() const { return max_children_ > 0 && max_children_ < n_positions() && child_budget_ > 1; }
+    /// State of the dynamic programme: how many blocks (only where limited), and which codes they hold.
+    int run_state(int layer, bool placed_missing, int placed) const {
+        return (layer * 2 + placed_missing) * (k_ + 1) + placed;
+    }
+    double *state(int index) { return &steps_[static_cast<std::size_t>(index) * (budget_ + 1)]; }
+    const double *state(int index) const { return &steps_[static_cast<std::size_t>(index) * (budget_ + 1)]; }
+    const double *values(int block) const { return &values_[static_cast<std::size_t>(block) * (child_budget_ + 1)]; }
 
     Family family_ = Family::interval;
     int k_ = 0;
@@ -56,13 +55,12 @@ class Partition {
     int budget_ = 0;
     int child_budget_ = 0;
     int n_blocks_ = 0;
-    int last_ = 0;
     std::vector<char> usable_;
     std::vector<double> values_;
     std::vector<double> best_;
     std::vector<int> single_; ///< per m: position split off against all others, or -1
     std::vector<int> single_leaves_;
-    std::vector<Step> steps_;
+    std::vector<double> steps_;
 };
 
 } // namespace omtree

@@ -40,6 +40,7 @@ def search_trees(
     use_bounds: bool,
     use_cache: bool,
     counting: str,
+    every_size: bool,
 ) -> tuple[
     list[float],
     list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],

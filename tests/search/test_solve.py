@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,8 +139,8 @@ def test_large_nominal_features(seed: int, splits: str) -> None:
 def test_accelerations_change_nothing(seed: int, splits: str, kinds: tuple) -> None:
     """Bounds, cache, counting and threads, off and on, give the same losses."""
     rng = np.random.default_rng(2000 + seed)
-    problem = random_problem(rng, n_features=4, n_rows=40, kinds=kinds)
-    problem = Problem(problem.table, problem.graph, problem.costs, 4, 9, problem.min_support)
+    problem = random_problem(rng, n_features=4, n_rows=30, kinds=kinds)
+    problem = Problem(problem.table, problem.graph, problem.costs, 3, 7, problem.min_support)
     expected = solve(problem, splits=splits, use_bounds=False, use_cache=False, counting="histogram").losses
     for use_bounds, use_cache, counting, n_jobs in itertools.product(
         [False, True], [False, True], ["bits", "histogram", "auto"], [1, 2]
@@ -144,6 +148,20 @@ def test_accelerations_change_nothing(seed: int, splits: str, kinds: tuple) -> N
         solution = solve(
             problem, splits=splits, use_bounds=use_bounds, use_cache=use_cache, counting=counting, n_jobs=n_jobs
         )
+        np.testing.assert_allclose(solution.losses, expected, atol=1e-9)
+        check_trees(problem, solution, splits, None)
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+@pytest.mark.parametrize("seed", range(10))
+def test_deep_trees(seed: int, splits: str) -> None:
+    """Below depth three, where subproblems nest, bounds and counting change nothing either."""
+    rng = np.random.default_rng(5000 + seed)
+    problem = random_problem(rng, n_features=4, n_rows=40, max_values=3, weights="integer")
+    problem = Problem(problem.table, problem.graph, problem.costs, 5, 12, problem.min_support)
+    expected = solve(problem, splits=splits, use_bounds=False, counting="histogram").losses
+    for counting, n_jobs in itertools.product(["bits", "histogram", "auto"], [1, 2]):
+        solution = solve(problem, splits=splits, counting=counting, n_jobs=n_jobs)
         np.testing.assert_allclose(solution.losses, expected, atol=1e-9)
         check_trees(problem, solution, splits, None)
 
@@ -204,12 +222,42 @@ def test_a_passed_deadline_leaves_a_tree_and_a_valid_bound() -> None:
     assert solve(problem, deadline=Deadline(0.0)).status == "time_limit"
 
 
+def test_only_the_last_size() -> None:
+    """Looking for the best tree of any size alone finds the same tree loss."""
+    problem = full_problem(datasets.tic_tac_toe().table(), 3, 9.58)
+    every = solve(problem, splits="binary")
+    last = solve(problem, splits="binary", every_size=False)
+    assert every.value == last.value == 216
+    check_trees(problem, last, "binary", None)
+
+
 def test_a_small_cache_is_emptied_not_outgrown() -> None:
     """A cache too small for all subproblems changes nothing but the time."""
     problem = full_problem(datasets.balance_scale().table(), 4, 6.25)
     small, large = solve(problem, cache_mb=0.01), solve(problem, cache_mb=64)
     assert small.value == large.value
     assert small.cache_entries < large.cache_entries
+
+
+@pytest.mark.parametrize("kernels", ["portable", "avx2", ""])
+def test_every_version_of_the_inner_loops(kernels: str) -> None:
+    """The loops for older processors give the known optima as well; a version that is not there is not used."""
+    program = """
+import datasets
+from test_solve import full_problem, solve
+table = datasets.tic_tac_toe().table()
+print([solve(full_problem(table, 3, 9.58), splits=splits).value for splits in ("binary", "multiway")])
+scale = datasets.balance_scale().table()
+print([solve(full_problem(scale, 4, 6.25), splits=splits).value for splits in ("binary", "multiway")])
+"""
+    here = Path(__file__).parent
+    environment = {
+        **os.environ,
+        "OMTREE_KERNELS": kernels,
+        "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)]),
+    }
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[216.0, 213.0]\n[102.0, 95.0]\n"
 
 
 def test_bad_arguments_are_named() -> None:

@@ -73,6 +73,7 @@ def solve(
     n_jobs: int = 1,
     cache_mb: float = 512,
     deadline: Deadline | None = None,
+    every_size: bool = True,
     use_bounds: bool = True,
     use_cache: bool = True,
     counting: Counting = "auto",
@@ -95,6 +96,9 @@ def solve(
     cache_mb : float
         Most memory for what is known about subproblems, in megabytes.
     deadline : Deadline, optional
+    every_size : bool
+        Whether the best tree of every size is wanted. Where not, smaller ones than the last may be missing (None, with
+        infinite loss), and binary trees are found faster.
     use_bounds, use_cache, counting
         Accelerations; the losses do not depend on them.
 
@@ -142,6 +146,7 @@ def solve(
         use_bounds=use_bounds,
         use_cache=use_cache,
         counting=counting,
+        every_size=every_size,
     )
     trees: list[Node | None] = []
     for size, tree in enumerate(packed):

@@ -1,0 +1,86 @@
+#include <bit>
+#include <map>
+#include <numeric>
+
+#include "search_multiway.hpp"
+
+namespace omtree {
+
+void CodeBits::build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples) {
+    id_ = samples.id;
+    std::map<std::pair<int, int>, std::vector<std::uint32_t>> lists;
+    for (std::size_t i = 0; i < samples.size; ++i) {
+        for (auto weight = static_cast<std::uint32_t>(samples.weight[i]); weight != 0; weight &= weight - 1) {
+            lists[{samples.label[i], std::countr_zero(weight)}].push_back(static_cast<std::uint32_t>(i));
+        }
+    }
+    node_.segments.clear();
+    node_.n_words = 0;
+    for (const auto &[key, rows] : lists) {
+        const int size = static_cast<int>((rows.size() + 63) / 64);
+        node_.segments.push_back({node_.n_words, node_.n_words + size, key.first, std::int32_t{1} << key.second});
+        node_.n_words += size;
+    }
+    node_.columns.resize(shared.n_codes);
+    std::iota(node_.columns.begin(), node_.columns.end(), 0);
+    node_.rows.assign(static_cast<std::size_t>(shared.n_codes) * node_.n_words, 0);
+    node_.valid.assign(node_.n_words, ~std::uint64_t{0});
+    position_.resize(shared.n_codes);
+    class_stride_.resize(shared.n_codes);
+    for (std::size_t f = 0; f < shared.place.size(); ++f) {
+        const auto [offset, code_stride, class_stride] = shared.place[f];
+        for (int code = 0; code < shared.problem.features[f].n_codes; ++code) {
+            position_[shared.first_code[f] + code] = offset + code * code_stride;
+            class_stride_[shared.first_code[f] + code] = class_stride;
+        }
+        const std::uint8_t *codes = samples.column(static_cast<int>(f));
+        std::size_t s = 0;
+        for (const auto &[key, rows] : lists) {
+            std::uint64_t *words = node_.rows.data() + node_.segments[s++].begin;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                words[static_cast<std::size_t>(shared.first_code[f] + codes[rows[i]]) * node_.n_words + i / 64] |=
+                    std::uint64_t{1} << (i % 64);
+            }
+        }
+    }
+    node_.transpose();
+}
+
+bool CodeBits::count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
+                          std::vector<std::int32_t> &cube) {
+    const auto counting = shared.problem.counting;
+    const double codes = shared.n_codes;
+    const int n_codes = shared.problem.features[feature].n_codes;
+    const int n_classes = shared.problem.n_classes;
+    // Roughly in nanoseconds.
+    const double by_bits = codes * codes * (samples.size / 64.0 / 16.0 + n_codes * n_classes);
+    const double by_histogram = static_cast<double>(samples.size) * shared.place.size() * shared.place.size();
+    if (counting == Counting::histogram || (counting == Counting::automatic && by_histogram < by_bits)) {
+        return false;
+    }
+    if (id_ != samples.id) {
+        build(shared, samples);
+    }
+    const int n = shared.n_codes;
+    const std::size_t table = static_cast<std::size_t>(n) * shared.width;
+    for (int code = 0; code < n_codes; ++code) {
+        compress_node(node_, node_.row(shared.first_code[feature] + code), node_.columns, part_);
+        pairs_.assign(static_cast<std::size_t>(n_classes) * n * part_.stride, 0);
+        kernels().count_pairs(part_.view(), nullptr, pairs_.data());
+        std::int32_t *to = cube.data() + code * table;
+        for (int c = 0; c < n_classes; ++c) {
+            for (int i = 0; i < n; ++i) {
+                const std::int32_t *row = &pairs_[(static_cast<std::size_t>(c) * n + i) * part_.stride];
+                std::int32_t *own = to + static_cast<std::size_t>(i) * shared.width;
+                const int place = position_[i] + c * class_stride_[i];
+                for (int j = i; j < n; ++j) {
+                    own[position_[j] + c * class_stride_[j]] = row[j];
+                    to[static_cast<std::size_t>(j) * shared.width + place] = row[j];
+                }
+            }
+        }
+    }
+    return true;
+}
+
+} // namespace omtree

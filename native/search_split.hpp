@@ -1,0 +1,82 @@
+// How a searcher splits one node by one feature.
+#pragma once
+
+#include <algorithm>
+
+#include "search_kernels.hpp"
+#include "search_multiway.hpp"
+
+namespace omtree {
+
+/// Lazily: evaluates children only where the way to split that looks best has one not yet known. `evaluate` is given
+/// the number of leaves and finds the codes of the child, and what it may cost at most, in the level.
+template <typename Count>
+template <typename Evaluate>
+void Searcher<Count>::split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out,
+                            bool record, bool lazily, const Evaluate &evaluate) {
+    Partition &partition = level.partition;
+    const double tolerance = shared_.cost.tolerance();
+    const int child_budget = partition.child_budget();
+    level.upper.assign(budget + 1, infinity);
+    for (int m = 1; m <= budget; ++m) {
+        const double tie = feature < out.feature[m] ? tolerance : -tolerance;
+        level.upper[m] = std::min(upper[m], out.loss[m] + tie);
+    }
+    const bool once = !problem_.binary;
+    used[feature] = used[feature] || once;
+    const auto find_out = [&](int block) {
+        ++statistics.subproblems;
+        level.exact[block] = 1;
+        partition.positions(block, level.positions);
+        double rest = level.all_floors;
+        level.codes.clear();
+        for (const int position : level.positions) {
+            rest -= level.floors[level.present[position]];
+            level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
+        }
+        level.child_upper.assign(child_budget + 1, infinity);
+        for (int m = 1; problem_.use_bounds && m <= child_budget; ++m) {
+            level.child_upper[m] = level.upper[std::min(m + 1, budget)] - rest + tolerance;
+        }
+        double *values = partition.values(block);
+        level.values.loss.assign(child_budget + 1, values[1]);
+        level.values.feature.assign(child_budget + 1, -1);
+        evaluate(child_budget, level.values);
+        std::copy_n(level.values.loss.begin() + 1, child_budget, values + 1);
+    };
+    if (!lazily) {
+        for (int block = 0; block < partition.n_blocks(); ++block) {
+            if (!level.exact[block]) {
+                find_out(block);
+            }
+        }
+    }
+    std::vector<int> &wanted = level.wanted;
+    do {
+        partition.solve();
+        wanted.clear();
+        for (int m = 2; m <= budget; ++m) {
+            if (partition.best(m) < level.upper[m]) {
+                partition.choice(m, level.choice);
+                for (const auto &[block, leaves] : level.choice) {
+                    if (leaves > 1 && !level.exact[block]) {
+                        level.exact[block] = 1;
+                        wanted.push_back(block);
+                    }
+                }
+            }
+        }
+        for (const int block : wanted) {
+            find_out(block);
+        }
+    } while (!wanted.empty());
+    if (once) {
+        used[feature] = 0;
+    }
+    if (!out.score.empty()) {
+        out.score[feature] = partition.best(budget);
+    }
+    accept(partition, level.present, feature, budget, upper, out, record);
+}
+
+} // namespace omtree
