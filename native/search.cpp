@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <mutex>
 #include <thread>
 
 #include "search_binary.hpp"
+#include "search_build.hpp"
 #include "search_multiway.hpp"
 
 namespace omtree {
@@ -48,14 +48,14 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
 template <typename Count> class Run {
   public:
     Run(const SearchProblem &problem, Control &control, double total)
-        : problem_(problem), control_(control), shared_(problem, control, total),
+        : problem_(problem), control_(control), shared_(problem, total),
           samples_(expand<Count>(problem, shared_.cost)) {}
 
     SearchResult operator()() {
         SearchResult result;
         const int budget = shared_.most_leaves[problem_.max_depth];
         Values best;
-        Searcher<Count>(shared_).start(samples_, budget, best);
+        Searcher<Count>(shared_, control_).start(samples_, budget, best);
         // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
         depth_of_.assign(budget + 1, 0);
@@ -63,20 +63,25 @@ template <typename Count> class Run {
             Values found = best;
             std::fill(found.feature.begin(), found.feature.end(), -1);
             result.finished = solve_depth(depth, budget, found);
-            for (int m = 1; m <= budget && result.finished; ++m) {
+            // Also of a depth that is not done: what was found is a tree.
+            for (int m = 1; m <= budget; ++m) {
                 if (found.feature[m] >= 0) {
                     best.loss[m] = found.loss[m];
                     best.feature[m] = found.feature[m];
                     depth_of_[m] = depth;
                 }
             }
+            if (depth < problem_.max_depth && result.finished) {
+                keep(best, budget);
+            }
         }
         double floor = 0.0;
         for (const double value : samples_.floor) {
             floor += value;
         }
-        result.bound = result.finished ? best.loss[budget] : std::min(floor, best.loss[budget]);
+        const bool proven = result.finished;
         build_all(best, budget, result);
+        result.bound = proven ? best.loss[budget] : std::min(floor, best.loss[budget]);
         result.statistics.cache_entries = shared_.cache.size();
         result.statistics.subproblems = statistics_.subproblems;
         result.statistics.cache_hits = statistics_.cache_hits;
@@ -91,7 +96,7 @@ template <typename Count> class Run {
         std::mutex mutex;
         const std::vector<double> unlimited(budget + 1, infinity);
         const auto work = [&] {
-            Searcher<Count> searcher(shared_);
+            Searcher<Count> searcher(shared_, control_);
             try {
                 for (int feature = next++; feature < n_features; feature = next++) {
                     Values mine;
@@ -134,103 +139,60 @@ template <typename Count> class Run {
         }
     }
 
+    /// Trees for all sizes: the largest first, as it is the one most wanted where time is short.
     void build_all(const Values &best, int budget, SearchResult &result) {
-        // No deadline here: what is built has been found before and takes little to find again.
-        Control patient;
-        Shared<Count> shared(problem_, patient, shared_.total);
-        Searcher<Count> searcher(shared);
+        Control &control = result.finished ? control_ : grace_;
+        const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+        control.until = result.finished ? std::max(control_.until, least) : least;
+        TreeBuilder<Count> builder(shared_, control);
         const double tolerance = shared_.cost.tolerance();
-        std::map<std::pair<int, int>, Values> roots;
-        for (int m = 1; m <= problem_.max_leaves; ++m) {
-            const int used = std::min(m, budget);
-            result.losses.push_back(best.loss[used]);
-            result.trees.emplace_back();
-            if (best.loss[used] == infinity) {
-                continue;
+        result.losses.assign(problem_.max_leaves, infinity);
+        result.trees.resize(problem_.max_leaves);
+        if (best.loss[1] == infinity) {
+            return;
+        }
+        const auto build = [&](int m) {
+            SearchTree tree;
+            const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], best.loss, tree);
+            if (loss < result.losses[m - 1]) {
+                result.losses[m - 1] = loss;
+                result.trees[m - 1] = std::move(tree);
             }
-            if (m > 1 && best.loss[used] >= result.losses[m - 2] - tolerance) {
+        };
+        if (!incumbent_.empty()) {
+            result.losses[budget - 1] = incumbent_loss_;
+            result.trees[budget - 1] = incumbent_;
+        }
+        build(1);
+        for (int m = budget; m > 1; --m) {
+            // Of equal trees the smaller one is built, and taken over below.
+            if (best.loss[m] < best.loss[m - 1] - tolerance) {
+                build(m);
+            }
+        }
+        for (int m = 2; m <= problem_.max_leaves; ++m) {
+            if (!(result.losses[m - 1] < result.losses[m - 2] - tolerance)) {
                 result.losses[m - 1] = result.losses[m - 2];
-                result.trees.back() = result.trees[m - 2];
-            } else {
-                result.losses[m - 1] = 0.0;
-                // One look at a root feature serves all sizes that begin with it.
-                const int depth = depth_of_[used];
-                const int feature = best.feature[used];
-                const Values *known = nullptr;
-                if (feature >= 0) {
-                    Values &root = roots[{depth, feature}];
-                    if (root.split.empty()) {
-                        std::vector<double> upper(best.loss);
-                        for (double &value : upper) {
-                            value += 2 * tolerance;
-                        }
-                        searcher.start(samples_, budget, root);
-                        searcher.try_feature(samples_, {}, depth, budget, feature, upper, root, true);
-                    }
-                    known = &root;
-                }
-                build(searcher, samples_, {}, depth, used, best.loss[used], feature, known, result.trees.back(),
-                      result.losses[m - 1]);
+                result.trees[m - 1] = result.trees[m - 2];
             }
+        }
+        if (control.stop) {
+            result.finished = false;
         }
     }
 
-    /// Appends the best tree on the samples and adds up its leaves' losses. Its own loss and the feature at its root
-    /// are known from the search.
-    int build(Searcher<Count> &searcher, const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves,
-              double loss, int feature, const Values *known, SearchTree &tree, double &total) {
-        const int position = static_cast<int>(tree.size());
-        std::vector<Count> counts(problem_.n_classes, 0);
-        for (std::size_t i = 0; i < samples.size; ++i) {
-            counts[samples.label[i]] += samples.weight[i];
+    /// Keeps the best tree of a depth that is done, in case there is no time to build a deeper one.
+    void keep(const Values &best, int budget) {
+        if (best.feature[budget] < 0 || control_.until == std::chrono::steady_clock::time_point::max()) {
+            return;
         }
-        tree.emplace_back();
-        tree[position].label = shared_.cost.label(counts.data());
-        const double leaf = shared_.cost.leaf(counts.data());
-        if (feature < 0 || leaf <= loss + shared_.cost.tolerance()) {
-            total += leaf;
-            return position;
+        SearchTree tree;
+        TreeBuilder<Count> builder(shared_, control_);
+        const double loss = builder.build(samples_, depth_of_[budget], budget, best.feature[budget], best.loss, tree);
+        if (incumbent_.empty() || loss < incumbent_loss_) {
+            incumbent_loss_ = loss;
+            incumbent_ = std::move(tree);
         }
-        Values own_values;
-        if (known == nullptr) {
-            const std::vector<double> upper(leaves + 1, loss + 2 * shared_.cost.tolerance());
-            searcher.start(samples, leaves, own_values);
-            searcher.try_feature(samples, path, depth, leaves, feature, upper, own_values, true);
-        }
-        const Values &values = known != nullptr ? *known : own_values;
-        const Split split = values.split[leaves];
-        tree[position].feature = split.feature;
-        tree[position].complement = split.complement;
-        const bool once = !problem_.binary;
-        searcher.used[split.feature] = searcher.used[split.feature] || once;
-        for (const auto &[codes, own] : split.children) {
-            Samples<Count> below;
-            searcher.restrict(samples, split.feature, codes, below);
-            ConditionSet longer = path;
-            auto sorted = codes;
-            std::sort(sorted.begin(), sorted.end());
-            longer.add(split.feature, sorted);
-            const std::vector<double> unlimited(own + 1, infinity);
-            Values value;
-            searcher.solve(below, longer, depth - 1, own, unlimited, value, false);
-            // Where a shallower tree is as good, the search does not say which feature it begins with.
-            const double least = value.loss[own];
-            int height = depth - 1;
-            for (int d = 1; d < depth - 1 && value.feature[own] < 0; ++d) {
-                searcher.solve(below, longer, d, own, unlimited, value, false);
-                height = d;
-                if (value.loss[own] > least + shared_.cost.tolerance()) {
-                    value.feature[own] = -1;
-                }
-            }
-            const int child =
-                build(searcher, below, longer, height, own, least, value.feature[own], nullptr, tree, total);
-            tree[position].branches.emplace_back(sorted, child);
-        }
-        if (once) {
-            searcher.used[split.feature] = 0;
-        }
-        return position;
     }
 
     const SearchProblem &problem_;
@@ -238,6 +200,9 @@ template <typename Count> class Run {
     Shared<Count> shared_;
     Samples<Count> samples_;
     SearchStatistics statistics_;
+    Control grace_; ///< for building trees once the time is up
+    SearchTree incumbent_;
+    double incumbent_loss_ = infinity;
     std::vector<int> depth_of_; ///< depth at which the best tree with so many leaves was found
 };
 

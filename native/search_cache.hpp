@@ -35,6 +35,7 @@ struct ConditionSet {
 struct Known {
     std::vector<double> values;
     std::vector<bool> exact;
+    std::vector<int> feature; ///< at the root, -1 where a leaf or a shallower tree is as good
 };
 
 /// Bounded memory: once full, a shard is emptied and starts anew.
@@ -56,7 +57,7 @@ class SearchCache {
 
     void store(ConditionSet key, int depth, const Known &known) {
         key.b += depth;
-        const std::size_t bytes = 128 + known.values.size() * sizeof(double) + known.exact.size() / 8;
+        const std::size_t bytes = 160 + known.values.size() * (sizeof(double) + sizeof(int)) + known.exact.size() / 8;
         Shard &shard = shards_[key.a % shards_.size()];
         const std::lock_guard lock(shard.mutex);
         if (shard.bytes + bytes > limit_) {

@@ -47,7 +47,7 @@ void CodeBits::build(const Shared<std::int32_t> &shared, const Samples<std::int3
 }
 
 bool CodeBits::count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
-                          std::vector<std::int32_t> &cube) {
+                          const std::function<void()> &check, std::vector<std::int32_t> &cube) {
     const auto counting = shared.problem.counting;
     const double codes = shared.n_codes;
     const int n_codes = shared.problem.features[feature].n_codes;
@@ -64,6 +64,7 @@ bool CodeBits::count_cube(const Shared<std::int32_t> &shared, const Samples<std:
     const int n = shared.n_codes;
     const std::size_t table = static_cast<std::size_t>(n) * shared.width;
     for (int code = 0; code < n_codes; ++code) {
+        check();
         compress_node(node_, node_.row(shared.first_code[feature] + code), node_.columns, part_);
         pairs_.assign(static_cast<std::size_t>(n_classes) * n * part_.stride, 0);
         kernels().count_pairs(part_.view(), nullptr, pairs_.data());

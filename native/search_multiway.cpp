@@ -10,8 +10,8 @@
 namespace omtree {
 
 template <typename Count>
-Shared<Count>::Shared(const SearchProblem &problem, Control &control, double total)
-    : problem(problem), control(control), cost(problem, total), cache(problem.cache_bytes), total(total) {
+Shared<Count>::Shared(const SearchProblem &problem, double total)
+    : problem(problem), cost(problem, total), cache(problem.cache_bytes), total(total) {
     support = static_cast<std::int32_t>(std::min(2e9, std::max(1.0, std::ceil(problem.min_support * (1.0 - 1e-9)))));
     int widest = 2;
     place.resize(problem.features.size());
@@ -61,8 +61,8 @@ Shared<Count>::Shared(const SearchProblem &problem, Control &control, double tot
 }
 
 template <typename Count>
-Searcher<Count>::Searcher(Shared<Count> &shared)
-    : used(shared.problem.features.size(), 0), shared_(shared), problem_(shared.problem),
+Searcher<Count>::Searcher(Shared<Count> &shared, Control &control)
+    : used(shared.problem.features.size(), 0), shared_(shared), control_(control), problem_(shared.problem),
       n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes) {
     for (int depth = 0; depth <= std::max(2, problem_.max_depth); ++depth) {
         levels_.push_back(std::make_unique<Level>());
@@ -72,12 +72,10 @@ Searcher<Count>::Searcher(Shared<Count> &shared)
 }
 
 template <typename Count> void Searcher<Count>::check() {
-    Control &control = shared_.control;
-    if ((++ticks_ & 63) == 0 &&
-        (control.cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control.until)) {
-        control.stop.store(true, std::memory_order_relaxed);
+    if (control_.cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_.until) {
+        control_.stop.store(true, std::memory_order_relaxed);
     }
-    if (control.stop.load(std::memory_order_relaxed)) {
+    if (control_.stop.load(std::memory_order_relaxed)) {
         throw Stopped{};
     }
 }
@@ -102,8 +100,7 @@ void Searcher<Count>::count_feature(const Samples<Count> &samples, int feature, 
 }
 
 /// Joint counts of a feature with every feature: one histogram per code of the feature.
-template <typename Count>
-void Searcher<Count>::count_pairs(const Samples<Count> &samples, int feature, Count *slab) const {
+template <typename Count> void Searcher<Count>::count_pairs(const Samples<Count> &samples, int feature, Count *slab) {
     const std::uint8_t *outer = samples.column(feature);
     for (int other = 0; other < n_features_; ++other) {
         const std::uint8_t *inner = samples.column(other);
@@ -160,13 +157,14 @@ bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std
     }
     cube.assign(table * n_codes, 0);
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (code_bits_.count_cube(shared_, samples, feature, cube)) {
+        if (code_bits_.count_cube(shared_, samples, feature, [this] { check(); }, cube)) {
             return true;
         }
     }
     const std::uint8_t *outer = samples.column(feature);
     std::vector<std::size_t> base(samples.size);
     for (int g = 0; g < n_features_; ++g) {
+        check();
         const std::uint8_t *middle = samples.column(g);
         const int first = shared_.first_code[g];
         for (std::size_t i = 0; i < samples.size; ++i) {
@@ -215,7 +213,8 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
         return;
     }
     const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * width;
-    const bool tables = depth == 3 && count_cube(samples, feature, level.cube);
+    bool counted = false;
+    bool tables = false;
     split(level, feature, budget, upper, out, record, problem_.use_bounds, [&](int child_budget, Values &child) {
         std::sort(level.codes.begin(), level.codes.end());
         ConditionSet longer = path;
@@ -233,6 +232,10 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                 return;
             }
         }
+        if (depth == 3 && !counted) {
+            tables = count_cube(samples, feature, level.cube);
+            counted = true;
+        }
         if (tables) {
             level.table.resize(table);
             const Count *one = level.cube.data() + level.codes[0] * table;
@@ -244,10 +247,11 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
             second_split(level.table.data(), child_budget, level.child_upper, child);
         } else {
             restrict(samples, feature, level.codes, level.child);
-            solve(level.child, longer, depth - 1, child_budget, level.child_upper, child, false);
+            solve(level.child, longer, depth - 1, child_budget, level.child_upper, child);
         }
         if (problem_.use_cache) {
             known.values.assign(child.loss.begin(), child.loss.end());
+            known.feature.assign(child.feature.begin(), child.feature.end());
             known.exact.assign(child_budget + 1, false);
             for (int m = 1; m <= child_budget; ++m) {
                 known.exact[m] = child.loss[m] < level.child_upper[m];
@@ -259,15 +263,15 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
 
 template <typename Count>
 void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
-                            const std::vector<double> &upper, Values &out, bool record) {
+                            const std::vector<double> &upper, Values &out) {
     start(samples, budget, out);
     if (depth > 0 && budget > 1) {
         std::vector<int> order(n_features_);
         std::iota(order.begin(), order.end(), 0);
-        if (depth > 2 && !record && problem_.use_bounds) {
+        if (depth > 2 && problem_.use_bounds) {
             // Shallower trees are nearly free, bound the deeper ones, and say which features are promising.
             Values &shallow = levels_[depth]->shallow;
-            solve(samples, path, depth - 1, std::min(budget, shared_.most_leaves[depth - 1]), upper, shallow, false);
+            solve(samples, path, depth - 1, std::min(budget, shared_.most_leaves[depth - 1]), upper, shallow);
             for (int m = 1; m <= budget; ++m) {
                 const int known = std::min<int>(m, static_cast<int>(shallow.loss.size()) - 1);
                 out.loss[m] = std::min(out.loss[m], shallow.loss[known]);
@@ -277,7 +281,7 @@ void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &p
         }
         for (const int feature : order) {
             if (!used[feature]) {
-                try_feature(samples, path, depth, budget, feature, upper, out, record);
+                try_feature(samples, path, depth, budget, feature, upper, out, false);
             }
         }
     }

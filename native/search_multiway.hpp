@@ -1,6 +1,7 @@
 // The search proper: dynamic programming over the samples reached, the depth left and the leaves left.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -12,11 +13,18 @@
 
 namespace omtree {
 
+/// A child of a split, with what the search knows about it.
+struct Branch {
+    std::vector<std::uint8_t> codes;
+    int leaves = 1;
+    double loss = 0.0;
+};
+
 /// The split of a node for one number of leaves.
 struct Split {
     int feature = -1;
     bool complement = false;
-    std::vector<std::pair<std::vector<std::uint8_t>, int>> children; ///< codes, leaves
+    std::vector<Branch> children;
 };
 
 /// Loss of a subproblem for every number of leaves (index 0 is not used).
@@ -30,7 +38,6 @@ struct Values {
 /// Everything threads share.
 template <typename Count> struct Shared {
     const SearchProblem &problem;
-    Control &control;
     LeafCost<Count> cost;
     SearchCache cache;
     /// Where the counts of a feature's codes are in a histogram over all features.
@@ -57,15 +64,15 @@ template <typename Count> struct Shared {
     double total = 0.0;
     std::int32_t support = 1; ///< least weight of a leaf where all weights are integers
 
-    Shared(const SearchProblem &problem, Control &control, double total);
+    Shared(const SearchProblem &problem, double total);
 };
 
 /// Joint counts by bitsets: one per code of every feature.
 class CodeBits {
   public:
-    /// Adds to the cube; false where a histogram is cheaper or asked for.
+    /// Adds to the cube; false where a histogram is cheaper or asked for. `check` may end it by throwing.
     bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
-                    std::vector<std::int32_t> &cube);
+                    const std::function<void()> &check, std::vector<std::int32_t> &cube);
 
   private:
     void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples);
@@ -80,12 +87,12 @@ class CodeBits {
 
 template <typename Count> class Searcher {
   public:
-    explicit Searcher(Shared<Count> &shared);
+    Searcher(Shared<Count> &shared, Control &control);
 
     /// Least loss over trees of at most `depth` on the samples, for every number of leaves up to `budget`. Only losses
     /// below `upper` are looked for: elsewhere the answer is `upper`, and the loss is known to be no less.
     void solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
-               const std::vector<double> &upper, Values &out, bool record);
+               const std::vector<double> &upper, Values &out);
     /// The same with this feature at the root; improves `out`.
     void try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget, int feature,
                      const std::vector<double> &upper, Values &out, bool record);
@@ -124,7 +131,7 @@ template <typename Count> class Searcher {
 
     void check();
     void count_feature(const Samples<Count> &samples, int feature, Count *histogram) const;
-    void count_pairs(const Samples<Count> &samples, int feature, Count *slab) const;
+    void count_pairs(const Samples<Count> &samples, int feature, Count *slab);
     bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube);
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
@@ -147,11 +154,11 @@ template <typename Count> class Searcher {
                 const std::vector<double> &upper, Values &out, bool record);
 
     Shared<Count> &shared_;
+    Control &control_;
     const SearchProblem &problem_;
     int n_features_;
     int n_classes_;
     std::vector<std::unique_ptr<Level>> levels_;
-    unsigned ticks_ = 0;
     bool at_once_ = false; ///< whether the kernels for groups of features apply
     std::vector<std::uint64_t> scratch_;
     CodeBits code_bits_;

@@ -28,6 +28,8 @@ class Partition {
     }
     double *values(int block) { return &values_[static_cast<std::size_t>(block) * (child_budget_ + 1)]; }
 
+    double value(int block, int leaves) const { return values(block)[leaves]; }
+
     void solve();
     /// Least value with at most m leaves and at least two blocks.
     double best(int m) const { return best_[m]; }

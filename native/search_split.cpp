@@ -89,7 +89,7 @@ void Searcher<Count>::accept(const Partition &partition, const std::vector<int> 
                         for (const int position : positions) {
                             codes.push_back(static_cast<std::uint8_t>(present[position]));
                         }
-                        split.children.emplace_back(std::move(codes), leaves);
+                        split.children.push_back({std::move(codes), leaves, partition.value(block, leaves)});
                         split.complement |= partition.is_complement(block);
                     }
                 }

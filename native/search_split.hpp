@@ -22,9 +22,15 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         const double tie = feature < out.feature[m] ? tolerance : -tolerance;
         level.upper[m] = std::min(upper[m], out.loss[m] + tie);
     }
-    const bool once = !problem_.binary;
-    used[feature] = used[feature] || once;
+    // Set back even when the search is stopped below.
+    struct Use {
+        char &flag;
+        char before;
+        ~Use() { flag = before; }
+    } const use{used[feature], used[feature]};
+    used[feature] = used[feature] || !problem_.binary;
     const auto find_out = [&](int block) {
+        check();
         ++statistics.subproblems;
         level.exact[block] = 1;
         partition.positions(block, level.positions);
@@ -70,9 +76,6 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
             find_out(block);
         }
     } while (!wanted.empty());
-    if (once) {
-        used[feature] = 0;
-    }
     if (!out.score.empty()) {
         out.score[feature] = partition.best(budget);
     }

@@ -222,6 +222,16 @@ def test_a_passed_deadline_leaves_a_tree_and_a_valid_bound() -> None:
     assert solve(problem, deadline=Deadline(0.0)).status == "time_limit"
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_deadline_anywhere_in_the_search_leaves_a_tree(n_jobs: int) -> None:
+    """Wherever the search is stopped, its trees are complete and their losses and the bound are true."""
+    problem = full_problem(datasets.tic_tac_toe().table(), 5, 9.58)
+    for seconds in (0.0, 0.001, 0.003, 0.01, 0.03, 0.1):
+        solution = solve(problem, deadline=Deadline(seconds), n_jobs=n_jobs)
+        assert solution.bound <= 60 <= solution.value <= 332
+        check_trees(problem, solution, "multiway", None)
+
+
 def test_only_the_last_size() -> None:
     """Looking for the best tree of any size alone finds the same tree loss."""
     problem = full_problem(datasets.tic_tac_toe().table(), 3, 9.58)
