@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "search_binary.hpp"
@@ -59,6 +60,7 @@ template <typename Count> class Run {
         // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
         depth_of_.assign(budget + 1, 0);
+        score_.assign(problem_.features.size(), 0.0);
         for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
             Values found = best;
             std::fill(found.feature.begin(), found.feature.end(), -1);
@@ -95,10 +97,15 @@ template <typename Count> class Run {
         std::atomic<bool> complete{true};
         std::mutex mutex;
         const std::vector<double> unlimited(budget + 1, infinity);
+        // Promising features first: what they cost at the depth before tells.
+        std::vector<int> order(n_features);
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return score_[a] < score_[b]; });
         const auto work = [&] {
             Searcher<Count> searcher(shared_, control_);
             try {
-                for (int feature = next++; feature < n_features; feature = next++) {
+                for (int i = next++; i < n_features; i = next++) {
+                    const int feature = order[i];
                     Values mine;
                     {
                         const std::lock_guard lock(mutex);
@@ -107,6 +114,7 @@ template <typename Count> class Run {
                     searcher.try_feature(samples_, {}, depth, budget, feature, unlimited, mine, false);
                     const std::lock_guard lock(mutex);
                     merge(mine, best);
+                    score_[feature] = mine.score[feature];
                 }
             } catch (const Stopped &) {
                 complete = false;
@@ -203,6 +211,7 @@ template <typename Count> class Run {
     Control grace_; ///< for building trees once the time is up
     SearchTree incumbent_;
     double incumbent_loss_ = infinity;
+    std::vector<double> score_; ///< by feature at the root, from the last depth
     std::vector<int> depth_of_; ///< depth at which the best tree with so many leaves was found
 };
 

@@ -194,6 +194,7 @@ constexpr Kernels portable_kernels = {"portable",
                                       portable::best_second_costs,
                                       portable::split_intervals,
                                       portable::split_subsets,
+                                      portable::split_floor,
                                       portable::add,
                                       portable::subtract,
                                       portable::compress};
@@ -218,6 +219,7 @@ Kernels choose() {
                 avx512::best_second_costs,
                 avx512::split_intervals,
                 avx512::split_subsets,
+                avx512::split_floor,
                 avx512::add,
                 avx512::subtract,
                 avx2::compress};
@@ -229,6 +231,7 @@ Kernels choose() {
                 avx2::best_second_costs,
                 avx2::split_intervals,
                 avx2::split_subsets,
+                avx2::split_floor,
                 avx2::add,
                 avx2::subtract,
                 avx2::compress};

@@ -55,6 +55,8 @@ struct Kernels {
                             const std::int32_t *penalty, void *scratch, std::int32_t *best);
     void (*split_subsets)(const std::int32_t *histogram, int k, int n_classes, std::int32_t support, int most,
                           const std::int32_t *penalty, void *scratch, std::int32_t *best);
+    /// Least loss over sixteen features of one leaf per code, whatever the support.
+    std::int32_t (*split_floor)(const std::int32_t *histogram, int k, int n_classes, const std::int32_t *penalty);
     /// Element by element; n is a multiple of 16.
     void (*add)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);
     void (*subtract)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);

@@ -215,50 +215,51 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
     const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * width;
     bool counted = false;
     bool tables = false;
-    split(level, feature, budget, upper, out, record, problem_.use_bounds, [&](int child_budget, Values &child) {
-        std::sort(level.codes.begin(), level.codes.end());
-        ConditionSet longer = path;
-        longer.add(feature, level.codes);
-        Known &known = level.known;
-        if (problem_.use_cache && shared_.cache.find(longer, depth - 1, known) &&
-            static_cast<int>(known.values.size()) > child_budget) {
-            bool enough = true;
-            for (int m = 1; m <= child_budget; ++m) {
-                enough = enough && (known.exact[m] || known.values[m] >= level.child_upper[m]);
-            }
-            if (enough) {
-                ++statistics.cache_hits;
-                child.loss.assign(known.values.begin(), known.values.begin() + child_budget + 1);
-                return;
-            }
-        }
-        if (depth == 3 && !counted) {
-            tables = count_cube(samples, feature, level.cube);
-            counted = true;
-        }
-        if (tables) {
-            level.table.resize(table);
-            const Count *one = level.cube.data() + level.codes[0] * table;
-            std::copy(one, one + table, level.table.begin());
-            for (std::size_t i = 1; i < level.codes.size(); ++i) {
-                const Count *more = level.cube.data() + level.codes[i] * table;
-                add_counts(level.table.data(), more, table, level.table.data());
-            }
-            second_split(level.table.data(), child_budget, level.child_upper, child);
-        } else {
-            restrict(samples, feature, level.codes, level.child);
-            solve(level.child, longer, depth - 1, child_budget, level.child_upper, child);
-        }
-        if (problem_.use_cache) {
-            known.values.assign(child.loss.begin(), child.loss.end());
-            known.feature.assign(child.feature.begin(), child.feature.end());
-            known.exact.assign(child_budget + 1, false);
-            for (int m = 1; m <= child_budget; ++m) {
-                known.exact[m] = child.loss[m] < level.child_upper[m];
-            }
-            shared_.cache.store(longer, depth - 1, known);
-        }
-    });
+    split(level, feature, budget, upper, out, record, problem_.use_bounds, depth - 1,
+          [&](int child_budget, Values &child) {
+              std::sort(level.codes.begin(), level.codes.end());
+              ConditionSet longer = path;
+              longer.add(feature, level.codes);
+              Known &known = level.known;
+              if (problem_.use_cache && shared_.cache.find(longer, depth - 1, known) &&
+                  static_cast<int>(known.values.size()) > child_budget) {
+                  bool enough = true;
+                  for (int m = 1; m <= child_budget; ++m) {
+                      enough = enough && (known.exact[m] || known.values[m] >= level.child_upper[m]);
+                  }
+                  if (enough) {
+                      ++statistics.cache_hits;
+                      child.loss.assign(known.values.begin(), known.values.begin() + child_budget + 1);
+                      return;
+                  }
+              }
+              if (depth == 3 && !counted) {
+                  tables = count_cube(samples, feature, level.cube);
+                  counted = true;
+              }
+              if (tables) {
+                  level.table.resize(table);
+                  const Count *one = level.cube.data() + level.codes[0] * table;
+                  std::copy(one, one + table, level.table.begin());
+                  for (std::size_t i = 1; i < level.codes.size(); ++i) {
+                      const Count *more = level.cube.data() + level.codes[i] * table;
+                      add_counts(level.table.data(), more, table, level.table.data());
+                  }
+                  second_split(level.table.data(), child_budget, level.child_upper, child);
+              } else {
+                  restrict(samples, feature, level.codes, level.child);
+                  solve(level.child, longer, depth - 1, child_budget, level.child_upper, child);
+              }
+              if (problem_.use_cache) {
+                  known.values.assign(child.loss.begin(), child.loss.end());
+                  known.feature.assign(child.feature.begin(), child.feature.end());
+                  known.exact.assign(child_budget + 1, false);
+                  for (int m = 1; m <= child_budget; ++m) {
+                      known.exact[m] = child.loss[m] < level.child_upper[m];
+                  }
+                  shared_.cache.store(longer, depth - 1, known);
+              }
+          });
 }
 
 template <typename Count>

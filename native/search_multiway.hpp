@@ -113,11 +113,13 @@ template <typename Count> class Searcher {
         std::vector<Count> slab_sums;
         std::vector<Count> histogram;
         std::vector<Count> sum;
+        std::vector<Count> by_class;
         std::vector<int> present;
         std::vector<double> floors;
         double all_floors = 0.0;
         std::vector<double> upper;
         std::vector<double> child_upper;
+        std::vector<double> beside;
         std::vector<char> exact;
         std::vector<int> positions;
         std::vector<int> wanted;
@@ -136,6 +138,9 @@ template <typename Count> class Searcher {
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
 
+    void penalties(const typename Shared<Count>::Group &group, std::int32_t *penalty) const;
+    double split_floor(const Count *histogram, double leaf);
+
     /// One more split into leaves, from the counts of all features.
     void last_split(const Count *histogram, int budget, const std::vector<double> &upper, Values &out);
     void last_feature(const Count *counts, int feature, int budget, const std::vector<double> &upper, Values &out,
@@ -149,7 +154,7 @@ template <typename Count> class Searcher {
     bool begin(Level &level, int feature, int depth, int budget);
     template <typename Evaluate>
     void split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out, bool record,
-               bool lazily, const Evaluate &evaluate);
+               bool lazily, int child_depth, const Evaluate &evaluate);
     void accept(const Partition &partition, const std::vector<int> &present, int feature, int budget,
                 const std::vector<double> &upper, Values &out, bool record);
 

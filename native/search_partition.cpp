@@ -188,6 +188,57 @@ void Partition::solve() {
     }
 }
 
+bool Partition::beside(int block, std::vector<double> &out) {
+    const bool runs = family_ == Family::interval || family_ == Family::run;
+    if (!runs || missing_ || limited()) {
+        return false;
+    }
+    out.assign(budget_ + 1, infinity);
+    const auto keep = [&](const double *value, int most) {
+        for (int m = 1; m <= most; ++m) {
+            out[m] = std::min(out[m], value[m]);
+        }
+    };
+    const int most = std::min(child_budget_, budget_);
+    if (is_complement(block)) {
+        const int p = block - k_ * k_;
+        keep(values(run(p, p + 1)), most);
+    } else {
+        const int begin = block / k_;
+        const int end = block % k_ + 1;
+        const std::size_t width = budget_ + 1;
+        steps_back_.assign((k_ + 1) * width, infinity);
+        steps_back_[k_ * width] = 0.0;
+        for (int from = k_ - 1; from >= end; --from) {
+            double *to = &steps_back_[from * width];
+            for (int until = from + 1; until <= k_; ++until) {
+                const int other = run(from, until);
+                const double *value = values(other);
+                if (!usable_[other] || value[child_budget_] == infinity) {
+                    continue;
+                }
+                const double *after = &steps_back_[until * width];
+                for (int m = 0; m < budget_; ++m) {
+                    for (int own = 1; own <= std::min(child_budget_, budget_ - m); ++own) {
+                        to[m + own] = std::min(to[m + own], after[m] + value[own]);
+                    }
+                }
+            }
+        }
+        const double *left = state(run_state(0, false, begin));
+        const double *right = &steps_back_[end * width];
+        for (int a = 0; a <= budget_; ++a) {
+            for (int b = 0; a + b <= budget_; ++b) {
+                out[a + b] = std::min(out[a + b], left[a] + right[b]);
+            }
+        }
+        if (family_ == Family::run && end == begin + 1 && usable_[k_ * k_ + begin]) {
+            keep(values(k_ * k_ + begin), most);
+        }
+    }
+    return true;
+}
+
 /// Whether a state's value for m leaves comes from adding this block to that other state; notes it and reduces m if so.
 bool Partition::came_by(int from, int block, double value, int &m, std::vector<std::pair<int, int>> &out) const {
     if (!usable_[block]) {

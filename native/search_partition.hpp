@@ -33,6 +33,9 @@ class Partition {
     void solve();
     /// Least value with at most m leaves and at least two blocks.
     double best(int m) const { return best_[m]; }
+    /// Least value, by leaves, of the blocks that can stand beside this one; false where that is not known. Calls for
+    /// `solve` before.
+    bool beside(int block, std::vector<double> &out);
     /// The blocks of that way with the leaves each may have.
     void choice(int m, std::vector<std::pair<int, int>> &out) const;
 
@@ -63,6 +66,7 @@ class Partition {
     std::vector<int> single_; ///< per m: position split off against all others, or -1
     std::vector<int> single_leaves_;
     std::vector<double> steps_;
+    std::vector<double> steps_back_; ///< the same from the right, for plain runs
 };
 
 } // namespace omtree

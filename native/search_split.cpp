@@ -131,7 +131,19 @@ void Searcher<Count>::last_feature(const Count *counts, int feature, int budget,
     level.partition.reset(f.family, n - missing, missing, problem_.max_children, most, 1);
     fill_leaves(level.partition, f, level.present, missing, counts, shared_.cost, level.positions);
     level.partition.solve();
+    if (!out.score.empty()) {
+        out.score[feature] = level.partition.best(most);
+    }
     accept(level.partition, level.present, feature, budget, upper, out, record);
+}
+
+/// Keeps features that may not be split, and lanes without one, from being chosen.
+template <typename Count>
+void Searcher<Count>::penalties(const typename Shared<Count>::Group &group, std::int32_t *penalty) const {
+    std::fill_n(penalty, 16, no_leaf);
+    for (std::size_t lane = 0; lane < group.features.size(); ++lane) {
+        penalty[lane] = used[group.features[lane]] ? no_leaf : 0;
+    }
 }
 
 template <typename Count>
@@ -156,10 +168,8 @@ void Searcher<Count>::last_split(const Count *histogram, int budget, const std::
             std::size_t room = scratch_.size() * 8;
             scratch = std::align(64, shared_.scratch, scratch, room);
             for (const auto &group : shared_.groups) {
-                alignas(64) std::int32_t penalty[16] = {};
-                for (std::size_t lane = 0; lane < group.features.size(); ++lane) {
-                    penalty[lane] = used[group.features[lane]] ? no_leaf : 0;
-                }
+                alignas(64) std::int32_t penalty[16];
+                penalties(group, penalty);
                 const auto &run = group.subsets ? kernels().split_subsets : kernels().split_intervals;
                 run(histogram + group.offset, group.k, n_classes_, shared_.support, std::min(most, group.k), penalty,
                     scratch, best);
@@ -181,6 +191,43 @@ void Searcher<Count>::last_split(const Count *histogram, int budget, const std::
     }
 }
 
+/// Least loss of one more split with a leaf for every value, whatever the support, or `leaf` if that is less.
+template <typename Count> double Searcher<Count>::split_floor(const Count *histogram, double leaf) {
+    double least = leaf;
+    std::vector<Count> &counts = levels_[0]->histogram;
+    const auto scalar = [&](int feature) {
+        if (used[feature]) {
+            return;
+        }
+        const int n = problem_.features[feature].n_codes;
+        counts.resize(n * n_classes_);
+        gather(histogram, feature, counts.data());
+        double sum = 0.0;
+        for (int b = 0; b < n && sum < least; ++b) {
+            sum += shared_.cost.loss(counts.data() + b * n_classes_);
+        }
+        least = std::min(least, sum);
+    };
+    for (const int feature : shared_.alone) {
+        scalar(feature);
+    }
+    for (const auto &group : shared_.groups) {
+        if constexpr (std::is_same_v<Count, std::int32_t>) {
+            if (at_once_ && problem_.counting != Counting::histogram) {
+                const std::int32_t *counts_of_group = histogram + group.offset;
+                alignas(64) std::int32_t penalty[16];
+                penalties(group, penalty);
+                least = std::min<double>(least, kernels().split_floor(counts_of_group, group.k, n_classes_, penalty));
+                continue;
+            }
+        }
+        for (const int feature : group.features) {
+            scalar(feature);
+        }
+    }
+    return least;
+}
+
 /// Prepares a level for splitting by a feature whose counts and floors it has; false when there is nothing to split.
 template <typename Count> bool Searcher<Count>::begin(Level &level, int feature, int depth, int budget) {
     const SearchFeature &f = problem_.features[feature];
@@ -198,12 +245,14 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
         level.all_floors += level.floors[code];
     }
     level.exact.assign(partition.n_blocks(), 1);
+    std::vector<Count> &by_class = level.by_class;
     for (int block = 0; block < partition.n_blocks(); ++block) {
         if (!partition.usable(block)) {
             continue;
         }
         double *values = partition.values(block);
         double least = values[1];
+        bool few_leaves = false;
         if (values[1] != infinity && child_budget > 1) {
             partition.positions(block, level.positions);
             double floor = 0.0;
@@ -213,9 +262,27 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
             if (!problem_.use_bounds || floor < values[1] - shared_.cost.tolerance()) {
                 level.exact[block] = 0;
                 least = floor;
+                few_leaves = problem_.use_bounds && n_classes_ > 2 && shared_.cost.unit();
             }
         }
         std::fill(values + 2, values + child_budget + 1, least);
+        if (few_leaves) {
+            // So many leaves predict so many classes at most.
+            by_class.assign(n_classes_, 0);
+            for (const int position : level.positions) {
+                for (int c = 0; c < n_classes_; ++c) {
+                    by_class[c] += level.histogram[level.present[position] * n_classes_ + c];
+                }
+            }
+            std::sort(by_class.begin(), by_class.end());
+            double sum = 0.0;
+            for (int m = n_classes_; m > 1; --m) {
+                if (m <= child_budget) {
+                    values[m] = std::max(values[m], sum);
+                }
+                sum += static_cast<double>(by_class[n_classes_ - m]);
+            }
+        }
     }
     return true;
 }
@@ -237,24 +304,13 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     // A loss below which no tree gets, by code: one more split into as many leaves as there are values.
     const bool floors = problem_.use_bounds;
     level.floors.assign(f.n_codes, 0.0);
-    std::vector<Count> &counts = levels_[0]->histogram;
+    const char before = used[feature];
+    used[feature] = 1;
     for (int code = 0; floors && code < f.n_codes; ++code) {
-        double least = shared_.cost.loss(level.histogram.data() + code * n_classes_);
-        for (int other = 0; other < n_features_ && least > 0.0; ++other) {
-            if (used[other] || other == feature) {
-                continue;
-            }
-            const int n = problem_.features[other].n_codes;
-            counts.resize(n * n_classes_);
-            gather(slab + static_cast<std::size_t>(code) * width, other, counts.data());
-            double sum = 0.0;
-            for (int b = 0; b < n && sum < least; ++b) {
-                sum += shared_.cost.loss(counts.data() + b * n_classes_);
-            }
-            least = std::min(least, sum);
-        }
-        level.floors[code] = least;
+        const double leaf = shared_.cost.loss(level.histogram.data() + code * n_classes_);
+        level.floors[code] = leaf > 0.0 ? split_floor(slab + static_cast<std::size_t>(code) * width, leaf) : 0.0;
     }
+    used[feature] = before;
     if (!begin(level, feature, 2, budget)) {
         return;
     }
@@ -263,7 +319,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     for (std::size_t i = 0; i < level.present.size(); ++i) {
         add_counts(from_left(i), slab + level.present[i] * static_cast<std::size_t>(width), width, from_left(i + 1));
     }
-    split(level, feature, budget, upper, out, record, floors, [&](int child_budget, Values &child) {
+    split(level, feature, budget, upper, out, record, floors, 1, [&](int child_budget, Values &child) {
         // Neighbours in the order of the codes are the difference of two sums from the left.
         const int first = level.positions.front();
         const int last = level.positions.back();

@@ -13,7 +13,7 @@ namespace omtree {
 template <typename Count>
 template <typename Evaluate>
 void Searcher<Count>::split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out,
-                            bool record, bool lazily, const Evaluate &evaluate) {
+                            bool record, bool lazily, int child_depth, const Evaluate &evaluate) {
     Partition &partition = level.partition;
     const double tolerance = shared_.cost.tolerance();
     const int child_budget = partition.child_budget();
@@ -29,9 +29,10 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         ~Use() { flag = before; }
     } const use{used[feature], used[feature]};
     used[feature] = used[feature] || !problem_.binary;
+    // Below, a child's loss takes long to find, so that it pays to know first what it may be at most.
+    const bool deep = child_depth > 1;
     const auto find_out = [&](int block) {
         check();
-        ++statistics.subproblems;
         level.exact[block] = 1;
         partition.positions(block, level.positions);
         double rest = level.all_floors;
@@ -45,10 +46,29 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
             level.child_upper[m] = level.upper[std::min(m + 1, budget)] - rest + tolerance;
         }
         double *values = partition.values(block);
+        if (problem_.use_bounds && deep && partition.beside(block, level.beside)) {
+            bool of_use = false;
+            for (int m = 1; m <= child_budget; ++m) {
+                double most = values[m];
+                for (int others = 1; m + others <= budget; ++others) {
+                    const double left = level.upper[m + others] - level.beside[others] + tolerance;
+                    of_use = of_use || left > values[m];
+                    most = std::max(most, left);
+                }
+                level.child_upper[m] = std::min(level.child_upper[m], most);
+            }
+            if (!of_use) {
+                level.exact[block] = 0;
+                return;
+            }
+        }
+        ++statistics.subproblems;
         level.values.loss.assign(child_budget + 1, values[1]);
         level.values.feature.assign(child_budget + 1, -1);
         evaluate(child_budget, level.values);
-        std::copy_n(level.values.loss.begin() + 1, child_budget, values + 1);
+        for (int m = 1; m <= child_budget; ++m) {
+            values[m] = std::max(problem_.use_bounds ? values[m] : 0.0, level.values.loss[m]);
+        }
     };
     if (!lazily) {
         for (int block = 0; block < partition.n_blocks(); ++block) {
@@ -74,6 +94,9 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         }
         for (const int block : wanted) {
             find_out(block);
+            if (deep) {
+                partition.solve();
+            }
         }
     } while (!wanted.empty());
     if (!out.score.empty()) {
