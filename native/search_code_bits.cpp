@@ -54,7 +54,7 @@ bool CodeBits::count_cube(const Shared<std::int32_t> &shared, const Samples<std:
     const int n_classes = shared.problem.n_classes;
     // Roughly in nanoseconds.
     const double by_bits = codes * codes * (samples.size / 64.0 / 16.0 + n_codes * n_classes);
-    const double by_histogram = static_cast<double>(samples.size) * shared.place.size() * shared.place.size();
+    const double by_histogram = static_cast<double>(samples.size) * shared.place.size() * shared.place.size() * 0.7;
     if (counting == Counting::histogram || (counting == Counting::automatic && by_histogram < by_bits)) {
         return false;
     }

@@ -147,6 +147,33 @@ void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const
     }
 }
 
+/// Where each sample counts in a table of all pairs of features that may still be split.
+template <typename Count> void Searcher<Count>::find_places(const Samples<Count> &samples) {
+    if (places_id_ == samples.id) {
+        return;
+    }
+    places_id_ = samples.id;
+    active_.clear();
+    for (int f = 0; f < n_features_; ++f) {
+        if (!used[f] || f == splitting_) {
+            active_.push_back(f);
+        }
+    }
+    const std::size_t n = active_.size();
+    row_places_.resize(samples.size * n);
+    cell_places_.resize(samples.size * n);
+    for (std::size_t a = 0; a < n; ++a) {
+        const int f = active_[a];
+        const std::uint8_t *column = samples.column(f);
+        const auto [offset, code_stride, class_stride] = shared_.place[f];
+        for (std::size_t i = 0; i < samples.size; ++i) {
+            row_places_[i * n + a] = static_cast<std::uint32_t>((shared_.first_code[f] + column[i]) * shared_.width);
+            cell_places_[i * n + a] =
+                static_cast<std::uint32_t>(offset + column[i] * code_stride + samples.label[i] * class_stride);
+        }
+    }
+}
+
 /// Joint counts of all pairs of features, apart for each code of this one; false where they would take too much room.
 template <typename Count>
 bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube) {
@@ -161,21 +188,32 @@ bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std
             return true;
         }
     }
+    find_places(samples);
+    const std::size_t n_active = active_.size();
     const std::uint8_t *outer = samples.column(feature);
-    std::vector<std::size_t> base(samples.size);
-    for (int g = 0; g < n_features_; ++g) {
-        check();
-        const std::uint8_t *middle = samples.column(g);
-        const int first = shared_.first_code[g];
-        for (std::size_t i = 0; i < samples.size; ++i) {
-            base[i] = outer[i] * table + static_cast<std::size_t>(first + middle[i]) * shared_.width;
+    // Code by code, so that the counts being added to stay in cache.
+    std::size_t next[257] = {};
+    for (std::size_t i = 0; i < samples.size; ++i) {
+        ++next[outer[i] + 1];
+    }
+    std::partial_sum(next, next + 257, next);
+    in_order_.resize(samples.size);
+    for (std::size_t i = 0; i < samples.size; ++i) {
+        in_order_[next[outer[i]]++] = static_cast<std::uint32_t>(i);
+    }
+    for (std::size_t at = 0; at < samples.size; ++at) {
+        if ((at & 4095) == 0) {
+            check();
         }
-        for (int h = 0; h < n_features_; ++h) {
-            const auto [offset, code_stride, class_stride] = shared_.place[h];
-            const std::uint8_t *inner = samples.column(h);
-            Count *counts = cube.data() + offset;
-            for (std::size_t i = 0; i < samples.size; ++i) {
-                counts[base[i] + inner[i] * code_stride + samples.label[i] * class_stride] += samples.weight[i];
+        const std::size_t i = in_order_[at];
+        const Count weight = samples.weight[i];
+        const std::uint32_t *rows = &row_places_[i * n_active];
+        const std::uint32_t *cells = &cell_places_[i * n_active];
+        Count *plane = cube.data() + outer[i] * table;
+        for (std::size_t g = 0; g < n_active; ++g) {
+            Count *row = plane + rows[g];
+            for (std::size_t h = 0; h < n_active; ++h) {
+                row[cells[h]] += weight;
             }
         }
     }
@@ -213,6 +251,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
         return;
     }
     const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * width;
+    constexpr bool whole_numbers = std::is_same_v<Count, std::int32_t>; // which can be added and taken away again
     bool counted = false;
     bool tables = false;
     split(level, feature, budget, upper, out, record, problem_.use_bounds, depth - 1,
@@ -234,18 +273,19 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                   }
               }
               if (depth == 3 && !counted) {
+                  splitting_ = feature;
                   tables = count_cube(samples, feature, level.cube);
                   counted = true;
+                  if (tables && problem_.use_bounds) {
+                      raise_floors(level, feature);
+                  }
+                  for (int code = 1; tables && whole_numbers && code < f.n_codes; ++code) {
+                      Count *plane = level.cube.data() + code * table;
+                      add_counts(plane, plane - table, table, plane);
+                  }
               }
               if (tables) {
-                  level.table.resize(table);
-                  const Count *one = level.cube.data() + level.codes[0] * table;
-                  std::copy(one, one + table, level.table.begin());
-                  for (std::size_t i = 1; i < level.codes.size(); ++i) {
-                      const Count *more = level.cube.data() + level.codes[i] * table;
-                      add_counts(level.table.data(), more, table, level.table.data());
-                  }
-                  second_split(level.table.data(), child_budget, level.child_upper, child);
+                  second_split(level, child_budget, child);
               } else {
                   restrict(samples, feature, level.codes, level.child);
                   solve(level.child, longer, depth - 1, child_budget, level.child_upper, child);

@@ -107,8 +107,7 @@ template <typename Count> class Searcher {
   private:
     struct Level {
         Partition partition;
-        std::vector<Count> cube;  ///< joint counts of all features by code of the one split
-        std::vector<Count> table; ///< the same, added up over a block
+        std::vector<Count> cube; ///< joint counts of all features by code of the one split
         std::vector<Count> slab;
         std::vector<Count> slab_sums;
         std::vector<Count> histogram;
@@ -119,7 +118,9 @@ template <typename Count> class Searcher {
         double all_floors = 0.0;
         std::vector<double> upper;
         std::vector<double> child_upper;
+        std::vector<double> child_lower;
         std::vector<double> beside;
+        std::vector<double> pair_floors; ///< by code and second feature: loss that no tree of depth two avoids
         std::vector<char> exact;
         std::vector<int> positions;
         std::vector<int> wanted;
@@ -134,6 +135,7 @@ template <typename Count> class Searcher {
     void check();
     void count_feature(const Samples<Count> &samples, int feature, Count *histogram) const;
     void count_pairs(const Samples<Count> &samples, int feature, Count *slab);
+    void find_places(const Samples<Count> &samples);
     bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube);
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
@@ -149,7 +151,9 @@ template <typename Count> class Searcher {
     void second_feature(const Count *slab, int feature, int budget, const std::vector<double> &upper, Values &out,
                         bool record);
     /// Trees of depth two from the joint counts of all features.
-    void second_split(const Count *table, int budget, const std::vector<double> &upper, Values &out);
+    void second_split(Level &above, int budget, Values &out);
+    const Count *slab(Level &above, int feature);
+    void raise_floors(Level &level, int feature);
 
     bool begin(Level &level, int feature, int depth, int budget);
     template <typename Evaluate>
@@ -166,6 +170,12 @@ template <typename Count> class Searcher {
     std::vector<std::unique_ptr<Level>> levels_;
     bool at_once_ = false; ///< whether the kernels for groups of features apply
     std::vector<std::uint64_t> scratch_;
+    std::uint64_t places_id_ = 0; ///< the samples of which these are known
+    int splitting_ = -1;
+    std::vector<int> active_;
+    std::vector<std::uint32_t> row_places_;
+    std::vector<std::uint32_t> cell_places_;
+    std::vector<std::uint32_t> in_order_;
     CodeBits code_bits_;
 };
 

@@ -336,20 +336,6 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     });
 }
 
-template <typename Count>
-void Searcher<Count>::second_split(const Count *table, int budget, const std::vector<double> &upper, Values &out) {
-    for (int feature = 0; feature < n_features_; ++feature) {
-        if (!used[feature]) {
-            check();
-            second_feature(table + static_cast<std::size_t>(shared_.first_code[feature]) * shared_.width, feature,
-                           budget, upper, out, false);
-        }
-    }
-    for (int m = 1; m <= budget; ++m) {
-        out.loss[m] = std::min(out.loss[m], upper[m]);
-    }
-}
-
 template class Searcher<std::int32_t>;
 template class Searcher<double>;
 

@@ -63,6 +63,7 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
             }
         }
         ++statistics.subproblems;
+        level.child_lower.assign(values, values + child_budget + 1);
         level.values.loss.assign(child_budget + 1, values[1]);
         level.values.feature.assign(child_budget + 1, -1);
         evaluate(child_budget, level.values);

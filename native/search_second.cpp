@@ -1,0 +1,122 @@
+// Trees of depth two, from the joint counts of three features.
+#include "search_split.hpp"
+
+namespace omtree {
+
+/// Joint counts of the feature with all features, over the codes that `above` has chosen from its cube.
+template <typename Count> const Count *Searcher<Count>::slab(Level &above, int feature) {
+    const std::size_t width = shared_.width;
+    const std::size_t table = shared_.n_codes * width;
+    const std::size_t size = problem_.features[feature].n_codes * width;
+    const Count *first = above.cube.data() + shared_.first_code[feature] * width;
+    above.slab.assign(size, 0);
+    Count *to = above.slab.data();
+    const std::vector<std::uint8_t> &codes = above.codes;
+    if constexpr (!std::is_same_v<Count, std::int32_t>) {
+        for (const std::uint8_t code : codes) {
+            add_counts(to, first + code * table, size, to);
+        }
+        return to;
+    }
+    // The cube holds sums from the left, so neighbours are a difference.
+    for (std::size_t i = 0; i < codes.size();) {
+        std::size_t end = i + 1;
+        while (end < codes.size() && codes[end] == codes[end - 1] + 1) {
+            ++end;
+        }
+        const Count *right = first + codes[end - 1] * table;
+        const Count *left = codes[i] > 0 ? first + (codes[i] - 1) * table : nullptr;
+        if (end - i == codes.size()) {
+            if (left == nullptr) {
+                return right;
+            }
+            subtract_counts(right, left, size, to);
+            return to;
+        }
+        add_counts(to, right, size, to);
+        if (left != nullptr) {
+            subtract_counts(to, left, size, to);
+        }
+        i = end;
+    }
+    return to;
+}
+
+/// With the joint counts at hand, more is known about what no tree of depth two avoids: a leaf for every combination
+/// of the codes of three features.
+template <typename Count> void Searcher<Count>::raise_floors(Level &level, int feature) {
+    const int n_codes = problem_.features[feature].n_codes;
+    const std::size_t width = shared_.width;
+    level.pair_floors.assign(static_cast<std::size_t>(n_codes) * n_features_, 0.0);
+    std::vector<Count> counts(n_classes_);
+    for (const int code : level.present) {
+        double least = shared_.cost.loss(level.histogram.data() + code * n_classes_);
+        double *floors = &level.pair_floors[static_cast<std::size_t>(code) * n_features_];
+        for (int other = 0; other < n_features_; ++other) {
+            if (used[other]) {
+                continue;
+            }
+            used[other] = !problem_.binary;
+            const auto [offset, code_stride, class_stride] = shared_.place[other];
+            const std::size_t first = static_cast<std::size_t>(code) * shared_.n_codes + shared_.first_code[other];
+            for (int b = 0; b < problem_.features[other].n_codes; ++b) {
+                const Count *row = level.cube.data() + (first + b) * width;
+                for (int c = 0; c < n_classes_; ++c) {
+                    counts[c] = row[offset + b * code_stride + c * class_stride];
+                }
+                const double leaf = shared_.cost.loss(counts.data());
+                floors[other] += leaf > 0.0 ? split_floor(row, leaf) : 0.0;
+            }
+            used[other] = 0;
+            least = std::min(least, floors[other]);
+        }
+        level.all_floors += std::max(0.0, least - level.floors[code]);
+        level.floors[code] = std::max(level.floors[code], least);
+    }
+    Partition &partition = level.partition;
+    std::vector<int> positions;
+    for (int block = 0; block < partition.n_blocks(); ++block) {
+        if (partition.usable(block)) {
+            partition.positions(block, positions);
+            double floor = 0.0;
+            for (const int position : positions) {
+                floor += level.floors[level.present[position]];
+            }
+            double *values = partition.values(block);
+            for (int m = 2; m <= partition.child_budget(); ++m) {
+                values[m] = std::min(values[1], std::max(values[m], floor));
+            }
+        }
+    }
+}
+
+template <typename Count> void Searcher<Count>::second_split(Level &above, int budget, Values &out) {
+    const std::vector<double> &upper = above.child_upper;
+    const double tolerance = shared_.cost.tolerance();
+    for (int feature = 0; feature < n_features_; ++feature) {
+        if (used[feature]) {
+            continue;
+        }
+        check();
+        bool of_use = !problem_.use_bounds;
+        double floor = 0.0;
+        for (const std::uint8_t code : above.codes) {
+            floor += of_use ? 0.0 : above.pair_floors[static_cast<std::size_t>(code) * n_features_ + feature];
+        }
+        // Features come in order, so that a later one has to be better, not equal.
+        for (int m = 2; m <= budget && !of_use; ++m) {
+            of_use = std::max(floor, above.child_lower[m]) < std::min(upper[m], out.loss[m]) - tolerance;
+        }
+        if (of_use) {
+            second_feature(slab(above, feature), feature, budget, upper, out, false);
+        }
+    }
+    for (int m = 1; m <= budget; ++m) {
+        out.loss[m] = std::min(out.loss[m], upper[m]);
+    }
+}
+
+template class Searcher<std::int32_t>;
+template class Searcher<double>;
+
+} // namespace omtree
