@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+
+#include "clones.hpp"
 
 namespace omtree {
 
@@ -48,6 +51,7 @@ void Partition::reset(Family family, int k, bool missing, int max_children, int 
     } else {
         std::fill(usable_.begin(), usable_.end(), 1);
     }
+    step_stride_ = child_budget + budget + 9;
     values_.resize(static_cast<std::size_t>(n_blocks_) * (child_budget + 1));
     best_.assign(budget + 1, infinity);
 }
@@ -81,6 +85,24 @@ void Partition::positions(int block, std::vector<int> &out) const {
     }
 }
 
+typedef double Eight __attribute__((vector_size(64)));
+
+/// Adds a block to a way: eight numbers of leaves at a time. Before and after a state there is room for those that
+/// are of no interest.
+OMTREE_CLONES static void add_block(const double *from, const double *value, int budget, int child_budget, double *to) {
+    for (int first = 1; first <= budget; first += 8) {
+        Eight best;
+        std::memcpy(&best, to + first, sizeof best);
+        for (int own = 1; own <= child_budget; ++own) {
+            Eight total;
+            std::memcpy(&total, from + first - own, sizeof total);
+            total += value[own];
+            best = total < best ? total : best;
+        }
+        std::memcpy(to + first, &best, sizeof best);
+    }
+}
+
 /// Better ways to reach state `to` by adding one block to those of state `from`.
 void Partition::relax(int from, int to, int block) {
     if (!usable_[block]) {
@@ -90,25 +112,13 @@ void Partition::relax(int from, int to, int block) {
     if (value[child_budget_] == infinity) {
         return;
     }
-    const double *source = state(from);
-    double *target = state(to);
-    for (int before = 0; before < budget_; ++before) {
-        const double base = source[before];
-        if (base == infinity) {
-            continue;
-        }
-        const int most = std::min(child_budget_, budget_ - before);
-        double *best = target + before;
-        for (int own = 1; own <= most; ++own) {
-            const double total = base + value[own];
-            best[own] = total < best[own] ? total : best[own];
-        }
-    }
+    add_block(state(from), value, budget_, child_budget_, state(to));
 }
 
 void Partition::solve_runs() {
     const int layers = limited() ? max_children_ : 1;
-    steps_.assign(static_cast<std::size_t>(layers + 1) * 2 * (k_ + 1) * (budget_ + 1), infinity);
+    const std::size_t states = (limited() ? (layers + 1) * 2 : 1 + missing_) * (k_ + 1);
+    steps_.assign(states * step_stride_, infinity);
     state(0)[0] = 0.0;
     for (int layer = 0; layer < layers; ++layer) {
         const int next = limited() ? layer + 1 : layer;
@@ -134,7 +144,7 @@ void Partition::solve_runs() {
 void Partition::solve_subsets() {
     const int n = 1 << k_;
     const int layers = limited() ? max_children_ : 1;
-    steps_.assign(static_cast<std::size_t>(layers + 1) * n * (budget_ + 1), infinity);
+    steps_.assign(static_cast<std::size_t>(layers + 1) * n * step_stride_, infinity);
     state(0)[0] = 0.0;
     for (int layer = 0; layer < layers; ++layer) {
         const int next = limited() ? layer + 1 : layer;
@@ -161,7 +171,7 @@ void Partition::solve() {
     if (family_ == Family::subset) {
         solve_subsets();
     } else if (family_ == Family::value) {
-        steps_.assign(static_cast<std::size_t>(k_ + 1) * (budget_ + 1), infinity);
+        steps_.assign(static_cast<std::size_t>(k_ + 1) * step_stride_, infinity);
         state(0)[0] = 0.0;
         for (int p = 0; p < k_ && (max_children_ == 0 || k_ <= max_children_); ++p) {
             relax(p, p + 1, p);
@@ -206,27 +216,22 @@ bool Partition::beside(int block, std::vector<double> &out) {
     } else {
         const int begin = block / k_;
         const int end = block % k_ + 1;
-        const std::size_t width = budget_ + 1;
+        const std::size_t width = step_stride_;
         steps_back_.assign((k_ + 1) * width, infinity);
-        steps_back_[k_ * width] = 0.0;
+        steps_back_[k_ * width + child_budget_] = 0.0;
         for (int from = k_ - 1; from >= end; --from) {
-            double *to = &steps_back_[from * width];
+            double *to = &steps_back_[from * width + child_budget_];
             for (int until = from + 1; until <= k_; ++until) {
                 const int other = run(from, until);
                 const double *value = values(other);
                 if (!usable_[other] || value[child_budget_] == infinity) {
                     continue;
                 }
-                const double *after = &steps_back_[until * width];
-                for (int m = 0; m < budget_; ++m) {
-                    for (int own = 1; own <= std::min(child_budget_, budget_ - m); ++own) {
-                        to[m + own] = std::min(to[m + own], after[m] + value[own]);
-                    }
-                }
+                add_block(&steps_back_[until * width + child_budget_], value, budget_, child_budget_, to);
             }
         }
         const double *left = state(run_state(0, false, begin));
-        const double *right = &steps_back_[end * width];
+        const double *right = &steps_back_[end * width + child_budget_];
         for (int a = 0; a <= budget_; ++a) {
             for (int b = 0; a + b <= budget_; ++b) {
                 out[a + b] = std::min(out[a + b], left[a] + right[b]);

@@ -49,8 +49,8 @@ class Partition {
     int run_state(int layer, bool placed_missing, int placed) const {
         return (layer * 2 + placed_missing) * (k_ + 1) + placed;
     }
-    double *state(int index) { return &steps_[static_cast<std::size_t>(index) * (budget_ + 1)]; }
-    const double *state(int index) const { return &steps_[static_cast<std::size_t>(index) * (budget_ + 1)]; }
+    double *state(int index) { return &steps_[index * step_stride_ + child_budget_]; }
+    const double *state(int index) const { return &steps_[index * step_stride_ + child_budget_]; }
     const double *values(int block) const { return &values_[static_cast<std::size_t>(block) * (child_budget_ + 1)]; }
 
     Family family_ = Family::interval;
@@ -60,6 +60,7 @@ class Partition {
     int budget_ = 0;
     int child_budget_ = 0;
     int n_blocks_ = 0;
+    std::size_t step_stride_ = 0; ///< with room before and after for eight numbers of leaves at a time
     std::vector<char> usable_;
     std::vector<double> values_;
     std::vector<double> best_;
