@@ -61,27 +61,57 @@ bool CodeBits::count_cube(const Shared<std::int32_t> &shared, const Samples<std:
     if (id_ != samples.id) {
         build(shared, samples);
     }
-    const int n = shared.n_codes;
-    const std::size_t table = static_cast<std::size_t>(n) * shared.width;
+    const std::size_t table = static_cast<std::size_t>(shared.n_codes) * shared.width;
     for (int code = 0; code < n_codes; ++code) {
         check();
         compress_node(node_, node_.row(shared.first_code[feature] + code), node_.columns, part_);
-        pairs_.assign(static_cast<std::size_t>(n_classes) * n * part_.stride, 0);
-        kernels().count_pairs(part_.view(), nullptr, pairs_.data());
-        std::int32_t *to = cube.data() + code * table;
-        for (int c = 0; c < n_classes; ++c) {
-            for (int i = 0; i < n; ++i) {
-                const std::int32_t *row = &pairs_[(static_cast<std::size_t>(c) * n + i) * part_.stride];
-                std::int32_t *own = to + static_cast<std::size_t>(i) * shared.width;
-                const int place = position_[i] + c * class_stride_[i];
-                for (int j = i; j < n; ++j) {
-                    own[position_[j] + c * class_stride_[j]] = row[j];
-                    to[static_cast<std::size_t>(j) * shared.width + place] = row[j];
-                }
+        count(shared, part_, cube.data() + code * table);
+    }
+    return true;
+}
+
+bool CodeBits::count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
+                           std::vector<std::int32_t> &table) {
+    const auto counting = shared.problem.counting;
+    const double codes = shared.n_codes;
+    const double n_features = static_cast<double>(shared.place.size());
+    // Roughly in nanoseconds, for all features; the bits are mostly needed later on anyway.
+    const double by_bits = codes * codes * (samples.size / 64.0 / 16.0 + shared.problem.n_classes) +
+                           2.0 * n_features * static_cast<double>(samples.size);
+    const double by_histogram = static_cast<double>(samples.size) * n_features * n_features;
+    const std::size_t size = static_cast<std::size_t>(shared.n_codes) * shared.width;
+    if (counting == Counting::histogram || (counting == Counting::automatic && by_histogram < by_bits) ||
+        size > std::size_t{32} << 20) {
+        return false;
+    }
+    if (table_id_ != samples.id) {
+        if (id_ != samples.id) {
+            build(shared, samples);
+        }
+        table.assign(size, 0);
+        count(shared, node_, table.data());
+        table_id_ = samples.id;
+    }
+    return true;
+}
+
+/// Joint counts of all codes over the samples of the node, moved to where the search looks for them.
+void CodeBits::count(const Shared<std::int32_t> &shared, const BitNode &node, std::int32_t *to) {
+    const int n = shared.n_codes;
+    const int n_classes = shared.problem.n_classes;
+    pairs_.assign(static_cast<std::size_t>(n_classes) * n * node.stride, 0);
+    kernels().count_pairs(node.view(), nullptr, pairs_.data());
+    for (int c = 0; c < n_classes; ++c) {
+        for (int i = 0; i < n; ++i) {
+            const std::int32_t *row = &pairs_[(static_cast<std::size_t>(c) * n + i) * node.stride];
+            std::int32_t *own = to + static_cast<std::size_t>(i) * shared.width;
+            const int place = position_[i] + c * class_stride_[i];
+            for (int j = i; j < n; ++j) {
+                own[position_[j] + c * class_stride_[j]] = row[j];
+                to[static_cast<std::size_t>(j) * shared.width + place] = row[j];
             }
         }
     }
-    return true;
 }
 
 } // namespace omtree

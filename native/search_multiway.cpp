@@ -234,6 +234,13 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
         return;
     }
     if (depth == 2) {
+        if constexpr (std::is_same_v<Count, std::int32_t>) {
+            if (code_bits_.count_table(shared_, samples, pair_table_)) {
+                const Count *slab = pair_table_.data() + static_cast<std::size_t>(shared_.first_code[feature]) * width;
+                second_feature(slab, feature, budget, upper, out, record);
+                return;
+            }
+        }
         level.slab.assign(static_cast<std::size_t>(f.n_codes) * width, 0);
         count_pairs(samples, feature, level.slab.data());
         second_feature(level.slab.data(), feature, budget, upper, out, record);

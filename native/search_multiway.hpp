@@ -73,11 +73,16 @@ class CodeBits {
     /// Adds to the cube; false where a histogram is cheaper or asked for. `check` may end it by throwing.
     bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
                     const std::function<void()> &check, std::vector<std::int32_t> &cube);
+    /// Joint counts of all pairs of features, kept for as long as the samples are the same; false likewise.
+    bool count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
+                     std::vector<std::int32_t> &table);
 
   private:
     void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples);
+    void count(const Shared<std::int32_t> &shared, const BitNode &node, std::int32_t *to);
 
     std::uint64_t id_ = 0;
+    std::uint64_t table_id_ = 0;
     BitNode node_;
     BitNode part_;
     std::vector<std::int32_t> pairs_;
@@ -177,6 +182,7 @@ template <typename Count> class Searcher {
     std::vector<std::uint32_t> cell_places_;
     std::vector<std::uint32_t> in_order_;
     CodeBits code_bits_;
+    std::vector<Count> pair_table_; ///< of the samples that `code_bits_` counted last
 };
 
 extern template struct Shared<std::int32_t>;
