@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "search_binary.hpp"
 #include "search_build.hpp"
@@ -29,6 +32,9 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
                 row_of.push_back(static_cast<std::uint32_t>(row));
                 samples.label.push_back(static_cast<std::uint16_t>(c));
                 samples.weight.push_back(counts[c]);
+                if (floor > 0.0) {
+                    samples.floored.push_back(static_cast<std::uint32_t>(samples.floor.size()));
+                }
                 samples.floor.push_back(floor);
                 floor = 0.0;
             }
@@ -56,7 +62,8 @@ template <typename Count> class Run {
         SearchResult result;
         const int budget = shared_.most_leaves[problem_.max_depth];
         Values best;
-        Searcher<Count>(shared_, control_).start(samples_, budget, best);
+        searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
+        searchers_[0]->start(samples_, budget, best);
         // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
         depth_of_.assign(budget + 1, 0);
@@ -101,8 +108,7 @@ template <typename Count> class Run {
         std::vector<int> order(n_features);
         std::iota(order.begin(), order.end(), 0);
         std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return score_[a] < score_[b]; });
-        const auto work = [&] {
-            Searcher<Count> searcher(shared_, control_);
+        const auto work = [&](Searcher<Count> &searcher) {
             try {
                 for (int i = next++; i < n_features; i = next++) {
                     const int feature = order[i];
@@ -120,15 +126,18 @@ template <typename Count> class Run {
                 complete = false;
             }
             const std::lock_guard lock(mutex);
-            statistics_.subproblems += searcher.statistics.subproblems;
-            statistics_.cache_hits += searcher.statistics.cache_hits;
+            statistics_.subproblems += std::exchange(searcher.statistics.subproblems, 0);
+            statistics_.cache_hits += std::exchange(searcher.statistics.cache_hits, 0);
         };
         const int n_threads = depth < 2 ? 1 : std::clamp(problem_.n_threads, 1, n_features);
         std::vector<std::thread> threads;
         for (int i = 1; i < n_threads; ++i) {
-            threads.emplace_back(work);
+            if (i == static_cast<int>(searchers_.size())) {
+                searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
+            }
+            threads.emplace_back(work, std::ref(*searchers_[i]));
         }
-        work();
+        work(*searchers_[0]);
         for (std::thread &thread : threads) {
             thread.join();
         }
@@ -152,7 +161,8 @@ template <typename Count> class Run {
         Control &control = result.finished ? control_ : grace_;
         const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
         control.until = result.finished ? std::max(control_.until, least) : least;
-        TreeBuilder<Count> builder(shared_, control);
+        searchers_[0]->watch(control);
+        TreeBuilder<Count> builder(shared_, *searchers_[0]);
         const double tolerance = shared_.cost.tolerance();
         result.losses.assign(problem_.max_leaves, infinity);
         result.trees.resize(problem_.max_leaves);
@@ -195,7 +205,7 @@ template <typename Count> class Run {
             return;
         }
         SearchTree tree;
-        TreeBuilder<Count> builder(shared_, control_);
+        TreeBuilder<Count> builder(shared_, *searchers_[0]);
         const double loss = builder.build(samples_, depth_of_[budget], budget, best.feature[budget], best.loss, tree);
         if (incumbent_.empty() || loss < incumbent_loss_) {
             incumbent_loss_ = loss;
@@ -207,6 +217,7 @@ template <typename Count> class Run {
     Control &control_;
     Shared<Count> shared_;
     Samples<Count> samples_;
+    std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
     SearchStatistics statistics_;
     Control grace_; ///< for building trees once the time is up
     SearchTree incumbent_;

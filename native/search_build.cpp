@@ -118,7 +118,7 @@ int TreeBuilder<Count>::node(const Samples<Count> &samples, const ConditionSet &
     used = used || !problem.binary;
     for (const Branch &branch : split.children) {
         Samples<Count> below;
-        searcher_.restrict(samples, split.feature, branch.codes, below);
+        searcher_.restrict(samples, split.feature, branch.codes, branch.leaves > 1, below);
         ConditionSet longer = path;
         auto sorted = branch.codes;
         std::sort(sorted.begin(), sorted.end());

@@ -13,7 +13,7 @@ namespace omtree {
 /// a node stays a leaf: the tree is complete then, but its loss is more than was known to be possible.
 template <typename Count> class TreeBuilder {
   public:
-    TreeBuilder(Shared<Count> &shared, Control &control) : shared_(shared), searcher_(shared, control) {}
+    TreeBuilder(Shared<Count> &shared, Searcher<Count> &searcher) : shared_(shared), searcher_(searcher) {}
 
     /// The tree of this size over all samples; `losses` are by leaves, the root splits on `feature` (-1: a leaf) at
     /// `depth`. Returns the loss of the tree.
@@ -28,7 +28,7 @@ template <typename Count> class TreeBuilder {
     int hint(const ConditionSet &path, int depth, int leaves, double loss);
 
     Shared<Count> &shared_;
-    Searcher<Count> searcher_;
+    Searcher<Count> &searcher_;
     std::map<std::pair<int, int>, Values> roots_; ///< by depth and feature: one look serves all sizes
 };
 

@@ -62,7 +62,7 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
 
 template <typename Count>
 Searcher<Count>::Searcher(Shared<Count> &shared, Control &control)
-    : used(shared.problem.features.size(), 0), shared_(shared), control_(control), problem_(shared.problem),
+    : used(shared.problem.features.size(), 0), shared_(shared), control_(&control), problem_(shared.problem),
       n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes) {
     for (int depth = 0; depth <= std::max(2, problem_.max_depth); ++depth) {
         levels_.push_back(std::make_unique<Level>());
@@ -72,10 +72,10 @@ Searcher<Count>::Searcher(Shared<Count> &shared, Control &control)
 }
 
 template <typename Count> void Searcher<Count>::check() {
-    if (control_.cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_.until) {
-        control_.stop.store(true, std::memory_order_relaxed);
+    if (control_->cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_->until) {
+        control_->stop.store(true, std::memory_order_relaxed);
     }
-    if (control_.stop.load(std::memory_order_relaxed)) {
+    if (control_->stop.load(std::memory_order_relaxed)) {
         throw Stopped{};
     }
 }
@@ -99,6 +99,12 @@ void Searcher<Count>::count_feature(const Samples<Count> &samples, int feature, 
     }
 }
 
+/// Joint counts of a feature with every feature, where those of these samples are known already.
+template <typename Count> const Count *Searcher<Count>::counted_slab(const Samples<Count> &samples, int feature) const {
+    const std::size_t first = static_cast<std::size_t>(shared_.first_code[feature]) * shared_.width;
+    return code_bits_.table_id() == samples.id ? pair_table_.data() + first : nullptr;
+}
+
 /// Joint counts of a feature with every feature: one histogram per code of the feature.
 template <typename Count> void Searcher<Count>::count_pairs(const Samples<Count> &samples, int feature, Count *slab) {
     const std::uint8_t *outer = samples.column(feature);
@@ -115,7 +121,7 @@ template <typename Count> void Searcher<Count>::count_pairs(const Samples<Count>
 
 template <typename Count>
 void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const std::vector<std::uint8_t> &codes,
-                               Samples<Count> &out) const {
+                               bool all_columns, Samples<Count> &out) const {
     bool inside[256] = {};
     for (const std::uint8_t code : codes) {
         inside[code] = true;
@@ -129,11 +135,12 @@ void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const
     }
     out.id = new_samples_id();
     out.size = kept.size();
-    out.codes.resize(n_features_ * kept.size());
+    out.codes.resize(all_columns ? n_features_ * kept.size() : 0);
+    out.floored.clear();
     out.label.resize(kept.size());
     out.weight.resize(kept.size());
     out.floor.resize(kept.size());
-    for (int f = 0; f < n_features_; ++f) {
+    for (int f = 0; f < n_features_ && all_columns; ++f) {
         const std::uint8_t *from = samples.column(f);
         std::uint8_t *to = out.codes.data() + f * kept.size();
         for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -144,6 +151,9 @@ void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const
         out.label[i] = samples.label[kept[i]];
         out.weight[i] = samples.weight[kept[i]];
         out.floor[i] = samples.floor[kept[i]];
+        if (out.floor[i] > 0.0) {
+            out.floored.push_back(static_cast<std::uint32_t>(i));
+        }
     }
 }
 
@@ -227,17 +237,29 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
     Level &level = *levels_[depth];
     const SearchFeature &f = problem_.features[feature];
     const int width = shared_.width;
-    level.histogram.assign(f.n_codes * n_classes_, 0);
-    count_feature(samples, feature, level.histogram.data());
+    const auto count = [&] {
+        level.histogram.assign(f.n_codes * n_classes_, 0);
+        if (const Count *slab = counted_slab(samples, feature)) {
+            const auto [offset, code_stride, class_stride] = shared_.place[feature];
+            for (int code = 0; code < f.n_codes; ++code) {
+                for (int c = 0; c < n_classes_; ++c) {
+                    level.histogram[code * n_classes_ + c] =
+                        slab[static_cast<std::size_t>(code) * width + offset + code * code_stride + c * class_stride];
+                }
+            }
+        } else {
+            count_feature(samples, feature, level.histogram.data());
+        }
+    };
     if (depth == 1) {
+        count();
         last_feature(level.histogram.data(), feature, budget, upper, out, record);
         return;
     }
     if (depth == 2) {
         if constexpr (std::is_same_v<Count, std::int32_t>) {
             if (code_bits_.count_table(shared_, samples, pair_table_)) {
-                const Count *slab = pair_table_.data() + static_cast<std::size_t>(shared_.first_code[feature]) * width;
-                second_feature(slab, feature, budget, upper, out, record);
+                second_feature(counted_slab(samples, feature), feature, budget, upper, out, record);
                 return;
             }
         }
@@ -246,11 +268,12 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
         second_feature(level.slab.data(), feature, budget, upper, out, record);
         return;
     }
+    count();
     // A loss below which no tree gets, by code: rows that are equal but for their labels.
     level.floors.assign(f.n_codes, 0.0);
     if (problem_.use_bounds) {
         const std::uint8_t *column = samples.column(feature);
-        for (std::size_t i = 0; i < samples.size; ++i) {
+        for (const std::uint32_t i : samples.floored) {
             level.floors[column[i]] += samples.floor[i];
         }
     }
@@ -294,7 +317,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
               if (tables) {
                   second_split(level, child_budget, child);
               } else {
-                  restrict(samples, feature, level.codes, level.child);
+                  restrict(samples, feature, level.codes, true, level.child);
                   solve(level.child, longer, depth - 1, child_budget, level.child_upper, child);
               }
               if (problem_.use_cache) {

@@ -74,6 +74,7 @@ class CodeBits {
     bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
                     const std::function<void()> &check, std::vector<std::int32_t> &cube);
     /// Joint counts of all pairs of features, kept for as long as the samples are the same; false likewise.
+    std::uint64_t table_id() const { return table_id_; } ///< the samples that were counted last
     bool count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
                      std::vector<std::int32_t> &table);
 
@@ -102,9 +103,11 @@ template <typename Count> class Searcher {
     void try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget, int feature,
                      const std::vector<double> &upper, Values &out, bool record);
     void start(const Samples<Count> &samples, int budget, Values &out) const;
-    /// The samples whose code is among these.
-    void restrict(const Samples<Count> &samples, int feature, const std::vector<std::uint8_t> &codes,
+    /// The samples whose code is among these; without `all_columns` just their labels and weights.
+    void restrict(const Samples<Count> &samples, int feature, const std::vector<std::uint8_t> &codes, bool all_columns,
                   Samples<Count> &out) const;
+    /// Who says from now on when to stop.
+    void watch(Control &control) { control_ = &control; }
 
     std::vector<char> used; ///< features split on the path, where each may be split once
     SearchStatistics statistics;
@@ -140,6 +143,7 @@ template <typename Count> class Searcher {
     void check();
     void count_feature(const Samples<Count> &samples, int feature, Count *histogram) const;
     void count_pairs(const Samples<Count> &samples, int feature, Count *slab);
+    const Count *counted_slab(const Samples<Count> &samples, int feature) const;
     void find_places(const Samples<Count> &samples);
     bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube);
     void gather(const Count *histogram, int feature, Count *out) const;
@@ -168,7 +172,7 @@ template <typename Count> class Searcher {
                 const std::vector<double> &upper, Values &out, bool record);
 
     Shared<Count> &shared_;
-    Control &control_;
+    Control *control_;
     const SearchProblem &problem_;
     int n_features_;
     int n_classes_;
