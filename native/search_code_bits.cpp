@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <numeric>
@@ -47,7 +48,8 @@ void CodeBits::build(const Shared<std::int32_t> &shared, const Samples<std::int3
 }
 
 bool CodeBits::count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
-                          const std::function<void()> &check, std::vector<std::int32_t> &cube) {
+                          const std::function<void()> &check, const std::int32_t *whole,
+                          std::vector<std::int32_t> &cube) {
     const auto counting = shared.problem.counting;
     const double codes = shared.n_codes;
     const int n_codes = shared.problem.features[feature].n_codes;
@@ -62,10 +64,34 @@ bool CodeBits::count_cube(const Shared<std::int32_t> &shared, const Samples<std:
         build(shared, samples);
     }
     const std::size_t table = static_cast<std::size_t>(shared.n_codes) * shared.width;
+    // The code most samples have need not be counted where the sum over all codes is known.
+    int largest = -1;
+    if (whole != nullptr) {
+        std::int64_t most = -1;
+        for (int code = 0; code < n_codes; ++code) {
+            const std::uint64_t *row = node_.row(shared.first_code[feature] + code);
+            std::int64_t size = 0;
+            for (int w = 0; w < node_.n_words; ++w) {
+                size += std::popcount(row[w]);
+            }
+            if (size > most) {
+                most = size;
+                largest = code;
+            }
+        }
+        std::copy_n(whole, table, cube.data() + largest * table);
+    }
     for (int code = 0; code < n_codes; ++code) {
+        if (code == largest) {
+            continue;
+        }
         check();
         compress_node(node_, node_.row(shared.first_code[feature] + code), node_.columns, part_);
         count(shared, part_, cube.data() + code * table);
+        if (whole != nullptr) {
+            std::int32_t *rest = cube.data() + largest * table;
+            subtract_counts(rest, cube.data() + code * table, table, rest);
+        }
     }
     return true;
 }

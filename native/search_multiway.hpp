@@ -70,9 +70,10 @@ template <typename Count> struct Shared {
 /// Joint counts by bitsets: one per code of every feature.
 class CodeBits {
   public:
-    /// Adds to the cube; false where a histogram is cheaper or asked for. `check` may end it by throwing.
+    /// Fills the cube; false where a histogram is cheaper or asked for. `check` may end it by throwing, `whole` is the
+    /// sum over all codes of the feature where that is known.
     bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
-                    const std::function<void()> &check, std::vector<std::int32_t> &cube);
+                    const std::function<void()> &check, const std::int32_t *whole, std::vector<std::int32_t> &cube);
     /// Joint counts of all pairs of features, kept for as long as the samples are the same; false likewise.
     std::uint64_t table_id() const { return table_id_; } ///< the samples that were counted last
     bool count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
