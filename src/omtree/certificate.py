@@ -9,7 +9,7 @@ from typing import Any, Literal
 from omtree.show.text import number
 
 #: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof.
-Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "infeasible"]
+Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Certificate:
 
     Attributes
     ----------
-    status : {"optimal", "gap_reached", "time_limit", "stopped", "infeasible"}
+    status : {"optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"}
         `optimal` is said only after a proof.
     value : float
         Loss of the model on the training rows.
@@ -146,6 +146,8 @@ class Certificate:
                 return f"time limit reached: {verb}, and {rest}"
             case "stopped":
                 return f"stopped at a limit on the work: {verb}, and {rest}"
+            case "interrupted":
+                return f"interrupted: {verb}, and {rest}"
             case "infeasible":
                 return "infeasible: no model meets the limits and constraints"
 
