@@ -238,17 +238,16 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         )
         problem = pose.of_table(table)
         search = partial(solve_tree, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb)
-        thresholds = ThresholdSearch(
-            training, pose, self.n_bins if self.binning == "adaptive" else None, seed, progress
-        )
+        n_bins = self.n_bins if self.binning == "adaptive" else None
+        thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
         if self.structure == "tree":
-            solve = partial(search, splits=self.splits, max_children=self.max_children)
-            refined = thresholds.tree(problem, solve, deadline)
+            refined = thresholds.tree(problem, partial(search, splits=self.splits, max_children=self.max_children))
             return Outcome.of_tree(refined.problem, refined.answer, names, refined.rounds)
-        solve = partial(search, splits="multiway", max_children=None)
-        problem, rounds = thresholds.problem(problem, solve, deadline)
+        prepared = thresholds.better_problem(problem, partial(search, splits="multiway", max_children=None))
+        if prepared.answer is not None and prepared.answer.solution.status == "interrupted":
+            raise KeyboardInterrupt
         found = solve_rules(
-            problem,
+            prepared.problem,
             preset=self.preset,
             gap=self.gap,
             n_jobs=n_jobs,
@@ -256,7 +255,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             deadline=deadline,
             progress=progress,
         )
-        return Outcome.of_rules(problem, found, names, rounds)
+        return Outcome.of_rules(prepared.problem, found, names, prepared.rounds)
 
     def _certificate(
         self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline

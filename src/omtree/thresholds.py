@@ -8,6 +8,7 @@ class at each value, so a row of weight 2 counts as two rows.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ MAX_ROUNDS = 5
 MAX_SAMPLES = 200_000
 #: Share of the time left that may go into thresholds when a longer solve is still to come.
 _TIME_SHARE = 0.25
+#: The share of the loss that a round must have saved for another one to follow.
+_LEAST_GAIN = 0.002
 #: The bins on which the rows of a node are looked at.
 _FINE_BINS = 240
 
@@ -56,6 +59,18 @@ class Refined:
     rounds: int
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A problem with better thresholds, the round they are from, and the tree they were made for, if one was sought.
+
+    The tree is not one for the problem where the thresholds were found on a sample.
+    """
+
+    problem: Problem
+    rounds: int
+    answer: TreeAnswer | None = None
+
+
 class ThresholdSearch:
     """Finds thresholds and the best tree over them together.
 
@@ -65,6 +80,7 @@ class ThresholdSearch:
     pose : Pose
     n_bins : int or None
         About how many bins a feature has in every round; None leaves the thresholds as they are.
+    deadline : Deadline
     seed : int
         For the sample of a large training set.
     progress : callable, optional
@@ -72,110 +88,115 @@ class ThresholdSearch:
     """
 
     def __init__(
-        self, training: Training, pose: Pose, n_bins: int | None, seed: int = 0, progress: Progress | None = None
+        self,
+        training: Training,
+        pose: Pose,
+        n_bins: int | None,
+        deadline: Deadline,
+        seed: int = 0,
+        progress: Progress | None = None,
     ) -> None:
         self._training = training
         self._pose = pose
         self._n_bins = n_bins
+        self._deadline = deadline
         self._seed = seed
         self._progress = progress
 
-    def tree(self, problem: Problem, solve: Solve, deadline: Deadline) -> Refined:
+    def tree(self, problem: Problem, solve: Solve) -> Refined:
         """The best tree, starting from the thresholds of a problem.
 
-        Small training sets are solved on all samples in every round, and no round makes the tree worse. For a large one
-        the thresholds are found on a sample, and the tree on all samples over those thresholds.
+        Up to `MAX_SAMPLES` samples every round is solved on all of them, and no round makes the tree worse. Of more,
+        the thresholds are found on a sample, and then the tree on all samples over those thresholds.
 
         Parameters
         ----------
         problem : Problem
         solve : callable
             The best tree for a problem, by a deadline.
-        deadline : Deadline
-            A round after the first begins only if it will probably end in time.
         """
-        if len(self._training) <= MAX_SAMPLES or not self._coarse(problem):
-            return self._refine(self._training, problem, solve, deadline, deadline)
-        before = deadline.elapsed
-        better, rounds = self.problem(problem, solve, deadline)
-        spent = deadline.elapsed - before
-        answer = self._run(better, solve, rounds + 1, deadline, deadline)
-        seconds = {"thresholds": spent, **answer.solution.seconds}
-        return Refined(better, replace(answer, solution=replace(answer.solution, seconds=seconds)), rounds)
+        if len(self._training) <= MAX_SAMPLES or not self._coarse(self._training, problem):
+            return self._refine(self._training, self._pose, problem, solve, self._deadline)
+        before = self._deadline.elapsed
+        found = self.better_problem(problem, solve)
+        seconds = {"thresholds": self._deadline.elapsed - before}
+        interrupted = found.answer is not None and found.answer.solution.status == "interrupted"
+        answer = self._run(found.problem, solve, found.rounds + 1, Deadline(0.0) if interrupted else self._deadline)
+        solution = replace(answer.solution, seconds={**seconds, **answer.solution.seconds})
+        if interrupted:
+            solution = replace(solution, status="interrupted")
+        return Refined(found.problem, replace(answer, solution=solution), found.rounds)
 
-    def problem(self, problem: Problem, solve: Solve, deadline: Deadline) -> tuple[Problem, int]:
-        """The problem with better thresholds for another engine, found in a part of the time, and their round."""
-        if not self._coarse(problem):
-            return problem, 1
-        limit = Deadline(None if math.isinf(deadline.remaining) else _TIME_SHARE * deadline.remaining)
-        features = problem.table.features
-        # Constraints over the whole model are not for the tree search; thresholds are good for the loss alone.
+    def better_problem(self, problem: Problem, solve: Solve) -> Prepared:
+        """The problem with thresholds for another engine or a longer solve, found in a part of the time left."""
+        if not self._coarse(self._training, problem):
+            return Prepared(problem, 1)
+        limit = Deadline(None if math.isinf(self._deadline.remaining) else _TIME_SHARE * self._deadline.remaining)
+        # Constraints over the whole model are not for the tree search; thresholds are chosen for the loss alone.
         pose = replace(self._pose, constraints=())
         if len(self._training) > MAX_SAMPLES:
-            training = self._training.sample(MAX_SAMPLES, self._seed)
-            start = pose(training, features)
+            sample = self._training.sample(MAX_SAMPLES, self._seed)
+            refined = self._refine(sample, pose, pose(sample, problem.table.features), solve, limit)
         else:
-            training, start = self._training, replace(problem, rows=())
-        finder = ThresholdSearch(training, pose, self._n_bins, self._seed, self._progress)
-        refined = finder._refine(training, start, solve, limit, deadline)
-        if refined.answer.solution.status == "interrupted":
-            raise KeyboardInterrupt
-        if refined.rounds == 1:
-            return problem, 1
-        return self._pose(self._training, refined.problem.table.features), refined.rounds
+            refined = self._refine(self._training, pose, replace(problem, rows=()), solve, limit)
+        if refined.rounds > 1:
+            problem = self._pose(self._training, refined.problem.table.features)
+        return Prepared(problem, refined.rounds, refined.answer)
 
-    def _coarse(self, problem: Problem) -> list[int]:
+    def _coarse(self, training: Training, problem: Problem) -> list[int]:
         """Positions of the numeric features that have more distinct values than bins."""
         if self._n_bins is None:
             return []
-        columns, given = self._training.columns, self._training.row_weight
-        weights = np.empty(0) if given is None else given
+        weights = np.empty(0) if training.row_weight is None else training.row_weight
         return [
             position
             for position, feature in enumerate(problem.table.features)
             if feature.kind == "numeric"
-            and len(_native.few_distinct(columns[feature.column].values, weights, self._n_bins)) > self._n_bins
+            and len(_native.few_distinct(training.columns[feature.column].values, weights, self._n_bins)) > self._n_bins
         ]
 
-    def _run(self, problem: Problem, solve: Solve, number: int, limit: Deadline, clock: Deadline) -> TreeAnswer:
+    def _run(self, problem: Problem, solve: Solve, number: int, limit: Deadline) -> TreeAnswer:
         if self._progress is not None:
-            self._progress(Event(f"search {number}", clock.elapsed))
+            self._progress(Event(f"search {number}", self._deadline.elapsed))
         answer = solve(problem, limit)
         if self._progress is not None:
             found = answer.solution
-            self._progress(Event(f"solved {number}", clock.elapsed, found.value, found.bound))
+            self._progress(Event(f"solved {number}", self._deadline.elapsed, found.value, found.bound))
         return answer
 
-    def _refine(self, training: Training, problem: Problem, solve: Solve, limit: Deadline, clock: Deadline) -> Refined:
-        """Solve, refine the thresholds around those of the best tree, and solve again while that gives a better one."""
+    def _refine(self, training: Training, pose: Pose, problem: Problem, solve: Solve, limit: Deadline) -> Refined:
+        """Solve, and solve again with finer thresholds as long as that is worth it.
+
+        A round after the first begins only if it will probably end in time.
+        """
+        coarse = self._coarse(training, problem)
         start = limit.elapsed
-        answer = self._run(problem, solve, 1, limit, clock)
-        best = Refined(problem, answer, 1)
+        best = Refined(problem, self._run(problem, solve, 1, limit), 1)
+        if self._n_bins is None or not coarse:
+            return best
         last = searched = limit.elapsed - start
-        coarse = self._coarse(problem)
+        gain = math.inf
         scales: list[_Scale] = []
-        for number in range(2, MAX_ROUNDS + 1 if coarse else 2):
+        while best.rounds < MAX_ROUNDS:
             found = best.answer.solution
-            if found.status != "optimal" or found.value <= 0.0 or 1.5 * last > limit.remaining:
+            if found.status != "optimal" or gain <= _LEAST_GAIN * found.value or 1.5 * last > limit.remaining:
                 break
             scales = scales or [_Scale.of(training, problem.table.features[f], f) for f in coarse]
             features = _finer(training, best, scales, self._n_bins)
             if features is None:
                 break
-            problem = self._pose(training, features)
+            problem = pose(training, features)
             before = limit.elapsed
-            answer = self._run(problem, solve, number, limit, clock)
+            answer = self._run(problem, solve, best.rounds + 1, limit)
             last = limit.elapsed - before
             searched += last
-            if answer.solution.value < found.value:
-                best = Refined(problem, answer, number)
+            gain = found.value - answer.solution.value
+            if gain > 0.0:
+                best = Refined(problem, answer, best.rounds + 1)
                 continue
             if answer.solution.status == "interrupted":
-                found = replace(found, status="interrupted")
-                best = replace(best, answer=replace(best.answer, solution=found))
+                best = replace(best, answer=replace(best.answer, solution=replace(found, status="interrupted")))
             break
-        if not coarse:
-            return best
         seconds = {"thresholds": limit.elapsed - start - searched, "search": searched}
         return replace(best, answer=replace(best.answer, solution=replace(best.answer.solution, seconds=seconds)))
 
@@ -228,28 +249,24 @@ def _finer(training: Training, best: Refined, scales: Sequence[_Scale], n_bins: 
         feature = features[scale.position]
         current = feature.thresholds
         assert current is not None
-        chosen = used.get(scale.position, set())
-        room = MAX_CODES - 1 - feature.has_missing
-        thresholds = sorted(chosen)
-        around: list[float] = []
+        chosen = sorted(used.get(scale.position, ()))
+        local = _node_cuts(scale, nodes, training, best.problem)
         if chosen:
             per_side = max(1, (n_bins - 1 - len(chosen)) // (2 * len(chosen)))
             around = refine_thresholds(scale.values, training.row_weight, current, chosen, per_side).tolist()
-        local = _node_cuts(scale, nodes, training, best.problem)
-        most = max(n_bins - 1, len(around) + 2)
-        wanted = [*around, *local[: 2 if chosen else (n_bins - 1 + 1) // 2]]
-        taken = dict.fromkeys(thresholds)
-        for cut in wanted:
-            if len(taken) < min(most, room):
-                taken[cut] = None
-        rest = min(most, room) - len(taken)
-        if rest > 0:
-            for cut in quantile_thresholds(scale.values, training.row_weight, rest + 1).tolist():
-                if len(taken) < min(most, room):
-                    taken[cut] = None
-        new = np.array(sorted(taken))
-        changed |= not set(taken) <= set(current.tolist())
-        features[scale.position] = replace(feature, thresholds=new, n_values=len(new) + 1)
+            limit = max(n_bins - 1, len(around) + 2)
+            wanted = [*chosen, *around, *local[:2]]
+        else:
+            # A column that the best tree does without gets half the bins, and every round is faster for it.
+            limit = n_bins // 2
+            wanted = local
+        limit = min(limit, MAX_CODES - 1 - feature.has_missing)
+        cuts = set(list(dict.fromkeys(wanted))[:limit])
+        if len(cuts) < limit:
+            cuts.update(quantile_thresholds(scale.values, training.row_weight, limit - len(cuts) + 1).tolist())
+        changed |= not cuts.issubset(current.tolist())
+        thresholds = np.array(sorted(cuts))
+        features[scale.position] = replace(feature, thresholds=thresholds, n_values=len(thresholds) + 1)
     return tuple(features) if changed else None
 
 
@@ -288,33 +305,30 @@ def _splittable(root: Node, problem: Problem, training: Training) -> Iterator[np
 def _node_cuts(
     scale: _Scale, nodes: Sequence[npt.NDArray[np.intp]], training: Training, problem: Problem
 ) -> list[float]:
-    """The thresholds that split some node best, by information and by loss in turns, the largest gain first."""
+    """The thresholds that split a node best, by information and by loss in turns, the largest gain first."""
+
+    def loss(mass: FloatArray) -> FloatArray:
+        return np.asarray((mass @ problem.costs).min(axis=-1))
+
     n_classes = len(training.classes)
-    by_information: list[tuple[float, float]] = []
-    by_loss: list[tuple[float, float]] = []
-    size = (len(scale.thresholds) + 2) * n_classes
+    # One bin more than thresholds, and one for missing cells.
+    shape = (len(scale.thresholds) + 2, n_classes)
+    gains: tuple[list[tuple[float, float]], ...] = ([], [])
     for rows in nodes:
         cell = scale.codes[rows] * np.int64(n_classes) + training.labels[rows]
-        mass = np.bincount(cell, weights=training.weight[rows], minlength=size).reshape(-1, n_classes)[:-1]
-        below = np.cumsum(mass, axis=0)
-        total = below[-1]
-        below = below[:-1]
-        above = total - below
-        least = problem.min_support
-        allowed = np.flatnonzero((below.sum(axis=1) >= least) & (above.sum(axis=1) >= least))
-        if len(allowed) == 0:
-            continue
-        below, above = below[allowed], above[allowed]
-        for found, measure in ((by_information, _information), (by_loss, lambda m: (m @ problem.costs).min(axis=-1))):
-            gain = measure(total) - measure(below) - measure(above)
-            place = int(gain.argmax())
-            if gain[place] > 1e-9 * total.sum():
-                found.append((float(gain[place]), float(scale.thresholds[allowed[place]])))
-    ranked = [[cut for _, cut in sorted(found, key=lambda g: (-g[0], g[1]))] for found in (by_information, by_loss)]
-    cuts: list[float] = []
-    for i in range(max(map(len, ranked))):
-        cuts += [cuts_[i] for cuts_ in ranked if i < len(cuts_)]
-    return list(dict.fromkeys(cuts))
+        mass = np.bincount(cell, weights=training.weight[rows], minlength=shape[0] * n_classes).reshape(shape)
+        below = np.cumsum(mass[:-1], axis=0)
+        total, below = below[-1], below[:-1]
+        fits = np.minimum(below.sum(axis=1), (total - below).sum(axis=1)) >= problem.min_support
+        below, thresholds = below[fits], scale.thresholds[fits]
+        for measure, found in zip((_information, loss), gains, strict=True):
+            gain = measure(total) - measure(below) - measure(total - below)
+            place = int(gain.argmax()) if len(gain) else -1
+            if place >= 0 and gain[place] > 1e-9 * total.sum():
+                found.append((-float(gain[place]), float(thresholds[place])))
+    ranked = ([cut for _, cut in sorted(found)] for found in gains)
+    in_turns = (cut for pair in itertools.zip_longest(*ranked) for cut in pair if cut is not None)
+    return list(dict.fromkeys(in_turns))
 
 
 def _information(mass: FloatArray) -> FloatArray:
