@@ -28,7 +28,7 @@ from omtree.order import feature_positions
 from omtree.parameters import check_parameters, least_support, most_leaves
 from omtree.posing import Pose
 from omtree.progress import reporter
-from omtree.solving import Outcome, search_space, solve_rules, solve_tree
+from omtree.solving import Outcome, refuse_constraints, search_space, solve_rules, solve_tree
 from omtree.thresholds import ThresholdSearch, cuts_in_words
 from omtree.training import Training
 
@@ -237,6 +237,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             constraints=tuple(self.constraints),
         )
         problem = pose.of_table(table)
+        if self.structure == "tree":
+            refuse_constraints(problem)
         search = partial(solve_tree, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb)
         n_bins = self.n_bins if self.binning == "adaptive" else None
         thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)

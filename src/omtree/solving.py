@@ -92,6 +92,8 @@ def solve_rules(
     if not solution.paths:
         if solution.status == "infeasible":
             raise InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
+        if solution.status == "interrupted":
+            raise KeyboardInterrupt
         raise ValueError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")
     return solution
 
@@ -106,15 +108,13 @@ def solve_tree(
     n_jobs: int,
     cache_mb: float,
 ) -> TreeAnswer:
-    """The best multiway tree of every size.
+    """The best tree of every size.
 
     Raises
     ------
-    ValueError
-        When the problem has constraints over the whole model, which couple the leaves of a tree.
+    InfeasibleError
+        When there is none.
     """
-    if problem.rows:
-        raise ValueError("constraints over the whole model need structure='rules'; set it, or remove the constraints.")
     if not problem.graph.levels:
         single = _single_rule(problem)
         return TreeAnswer(single, [Node(single.paths[0].label)], [single.value])
@@ -129,6 +129,12 @@ def solve_tree(
         status = "gap_reached"
     solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
     return TreeAnswer(solution, roots, found.losses.tolist())
+
+
+def refuse_constraints(problem: Problem) -> None:
+    """Complain about constraints over the whole model, which couple the leaves of a tree."""
+    if problem.rows:
+        raise ValueError("constraints over the whole model need structure='rules'; set it, or remove the constraints.")
 
 
 def search_space(

@@ -311,24 +311,50 @@ def _node_cuts(
         return np.asarray((mass @ problem.costs).min(axis=-1))
 
     n_classes = len(training.classes)
-    # One bin more than thresholds, and one for missing cells.
-    shape = (len(scale.thresholds) + 2, n_classes)
+    n_bins = len(scale.thresholds) + 1
+    below = np.zeros((n_bins + 1, n_classes))
     gains: tuple[list[tuple[float, float]], ...] = ([], [])
     for rows in nodes:
         cell = scale.codes[rows] * np.int64(n_classes) + training.labels[rows]
-        mass = np.bincount(cell, weights=training.weight[rows], minlength=shape[0] * n_classes).reshape(shape)
-        below = np.cumsum(mass[:-1], axis=0)
-        total, below = below[-1], below[:-1]
-        fits = np.minimum(below.sum(axis=1), (total - below).sum(axis=1)) >= problem.min_support
-        below, thresholds = below[fits], scale.thresholds[fits]
+        # The last bin is that of missing cells.
+        mass = np.bincount(cell, weights=training.weight[rows], minlength=(n_bins + 1) * n_classes)
+        np.cumsum(mass.reshape(n_bins + 1, n_classes)[:-1], axis=0, out=below[1:])
         for measure, found in zip((_information, loss), gains, strict=True):
-            gain = measure(total) - measure(below) - measure(total - below)
-            place = int(gain.argmax()) if len(gain) else -1
-            if place >= 0 and gain[place] > 1e-9 * total.sum():
-                found.append((-float(gain[place]), float(thresholds[place])))
+            found += [
+                (-gain, float(scale.thresholds[place - 1]))
+                for place, gain in _best_cuts(below, measure, problem.min_support)
+            ]
     ranked = ([cut for _, cut in sorted(found)] for found in gains)
     in_turns = (cut for pair in itertools.zip_longest(*ranked) for cut in pair if cut is not None)
     return list(dict.fromkeys(in_turns))
+
+
+def _best_cuts(
+    below: FloatArray, measure: Callable[[FloatArray], FloatArray], min_support: float
+) -> Iterator[tuple[int, float]]:
+    """The best cut of a run of bins, and that of each part: an interval in the middle needs two cuts to show."""
+    first, gain = _best_cut(below, measure, min_support)
+    if first:
+        yield first, gain
+        for low, high in ((0, first), (first, len(below) - 1)):
+            cut, gain = _best_cut(below[low : high + 1], measure, min_support)
+            if cut:
+                yield low + cut, gain
+
+
+def _best_cut(below: FloatArray, measure: Callable[[FloatArray], FloatArray], min_support: float) -> tuple[int, float]:
+    """After how many bins to cut a run of them, and what that gains; 0 where no cut is allowed or gains anything.
+
+    ``below[i] - below[0]`` is the weight of each class in the first ``i`` bins.
+    """
+    left, right = below[1:-1] - below[0], below[-1] - below[1:-1]
+    allowed = np.flatnonzero(np.minimum(left.sum(axis=1), right.sum(axis=1)) >= min_support)
+    if len(allowed) == 0:
+        return 0, 0.0
+    whole = below[-1] - below[0]
+    gain = measure(whole) - measure(left[allowed]) - measure(right[allowed])
+    best = int(gain.argmax())
+    return (int(allowed[best]) + 1, float(gain[best])) if gain[best] > 1e-9 * whole.sum() else (0, 0.0)
 
 
 def _information(mass: FloatArray) -> FloatArray:
