@@ -28,7 +28,7 @@ from omtree.order import feature_positions
 from omtree.parameters import check_parameters, least_support, most_leaves
 from omtree.posing import Pose
 from omtree.progress import reporter
-from omtree.solving import Outcome, refuse_constraints, search_space, solve_rules, solve_tree
+from omtree.solving import Outcome, search_space, solve_rules, solve_tree
 from omtree.thresholds import ThresholdSearch, cuts_in_words
 from omtree.training import Training
 
@@ -187,6 +187,9 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             When no model meets the limits and constraints.
         """
         check_parameters(vars(self))
+        if self.structure == "tree" and tuple(self.constraints):
+            # They couple the leaves of a tree.
+            raise ValueError("constraints need structure='rules'; set it, or remove the constraints.")
         objective = find_objective(self.objective)
         deadline = Deadline(self.time_limit)
         # A copy learns the names of the columns, so that a failing fit leaves nothing behind in this estimator.
@@ -225,7 +228,9 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         names = training.classes.tolist()
         n_jobs = effective_n_jobs(self.n_jobs)
         progress = reporter(self.verbose)
-        table = training.table(features)
+        order = feature_positions(
+            self.feature_order, training.columns.names, features, lambda: training.table(features), seed
+        )
         pose = Pose(
             objective.costs(len(names)),
             max_depth=int(self.max_depth),
@@ -233,19 +238,16 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             min_support=least_support(self.min_samples_leaf, training.total),
             total=training.total,
             categories=self.categories,
-            order=feature_positions(self.feature_order, training.columns.names, table, seed),
+            order=order,
             constraints=tuple(self.constraints),
         )
-        problem = pose.of_table(table)
-        if self.structure == "tree":
-            refuse_constraints(problem)
         search = partial(solve_tree, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb)
         n_bins = self.n_bins if self.binning == "adaptive" else None
         thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
         if self.structure == "tree":
-            refined = thresholds.tree(problem, partial(search, splits=self.splits, max_children=self.max_children))
+            refined = thresholds.tree(features, partial(search, splits=self.splits, max_children=self.max_children))
             return Outcome.of_tree(refined.problem, refined.answer, names, refined.rounds)
-        prepared = thresholds.better_problem(problem, partial(search, splits="multiway", max_children=None))
+        prepared = thresholds.better_problem(features, partial(search, splits="multiway", max_children=None))
         if prepared.answer is not None and prepared.answer.solution.status == "interrupted":
             raise KeyboardInterrupt
         found = solve_rules(

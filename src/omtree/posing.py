@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from omtree.constraints import Constraint
-from omtree.data.table import Feature, FloatArray, Table
+from omtree.data.table import Feature, FloatArray
 from omtree.graph import Categories, FeatureGraph
 from omtree.problem import Problem
 from omtree.training import Training
@@ -40,17 +40,14 @@ class Pose:
 
     def __call__(self, training: Training, features: tuple[Feature, ...]) -> Problem:
         """The problem for these samples, coded by these features."""
-        # Divided first, so that all samples together have exactly the support that was asked for.
-        return self.of_table(training.table(features), training.total / self.total)
-
-    def of_table(self, table: Table, share: float = 1.0) -> Problem:
-        """The problem for a table that has this share of the weight."""
+        table = training.table(features)
         return Problem(
             table,
-            FeatureGraph(table.features, self.categories, self.order),
+            FeatureGraph(features, self.categories, self.order),
             self.costs,
             self.max_depth,
             self.max_leaves,
-            self.min_support * share,
+            # The share comes first: for all samples it is exactly one.
+            self.min_support * (training.total / self.total),
             tuple(row for constraint in self.constraints for row in constraint.rows(table)),
         )

@@ -131,12 +131,6 @@ def solve_tree(
     return TreeAnswer(solution, roots, found.losses.tolist())
 
 
-def refuse_constraints(problem: Problem) -> None:
-    """Complain about constraints over the whole model, which couple the leaves of a tree."""
-    if problem.rows:
-        raise ValueError("constraints over the whole model need structure='rules'; set it, or remove the constraints.")
-
-
 def search_space(
     problem: Problem, structure: Literal["rules", "tree"], splits: Literal["multiway", "binary"], cuts: str
 ) -> str:

@@ -29,8 +29,8 @@ from omtree.training import Training
 
 #: Most solves, the first one on coarse bins included.
 MAX_ROUNDS = 5
-#: With more samples than this, the thresholds are found on as many of them.
-MAX_SAMPLES = 200_000
+#: Thresholds are found on a sample where there are more cells than this, of at least so many rows.
+MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 #: Share of the time left that may go into thresholds when a longer solve is still to come.
 _TIME_SHARE = 0.25
 #: The share of the loss that a round must have saved for another one to follow.
@@ -103,65 +103,73 @@ class ThresholdSearch:
         self._seed = seed
         self._progress = progress
 
-    def tree(self, problem: Problem, solve: Solve) -> Refined:
-        """The best tree, starting from the thresholds of a problem.
+    def tree(self, features: tuple[Feature, ...], solve: Solve) -> Refined:
+        """The best tree, starting from the thresholds of these features.
 
-        Up to `MAX_SAMPLES` samples every round is solved on all of them, and no round makes the tree worse. Of more,
-        the thresholds are found on a sample, and then the tree on all samples over those thresholds.
+        Every round is solved on all samples, and none makes the tree worse. In large data the thresholds are found on a
+        sample, and then the tree on all samples over those thresholds.
 
         Parameters
         ----------
-        problem : Problem
+        features : tuple of Feature
         solve : callable
             The best tree for a problem, by a deadline.
         """
-        if len(self._training) <= MAX_SAMPLES or not self._coarse(self._training, problem):
+        if self._sample_size(features) == len(self._training):
+            problem = self._pose(self._training, features)
             return self._refine(self._training, self._pose, problem, solve, self._deadline)
         before = self._deadline.elapsed
-        found = self.better_problem(problem, solve)
+        found = self.better_problem(features, solve)
         seconds = {"thresholds": self._deadline.elapsed - before}
         interrupted = found.answer is not None and found.answer.solution.status == "interrupted"
-        answer = self._run(found.problem, solve, found.rounds + 1, Deadline(0.0) if interrupted else self._deadline)
+        answer = self._run(found.problem, solve, "all", Deadline(0.0) if interrupted else self._deadline)
         solution = replace(answer.solution, seconds={**seconds, **answer.solution.seconds})
         if interrupted:
             solution = replace(solution, status="interrupted")
         return Refined(found.problem, replace(answer, solution=solution), found.rounds)
 
-    def better_problem(self, problem: Problem, solve: Solve) -> Prepared:
+    def better_problem(self, features: tuple[Feature, ...], solve: Solve) -> Prepared:
         """The problem with thresholds for another engine or a longer solve, found in a part of the time left."""
-        if not self._coarse(self._training, problem):
-            return Prepared(problem, 1)
+        training = self._training
+        if not self._coarse(training, features):
+            return Prepared(self._pose(training, features), 1)
         limit = Deadline(None if math.isinf(self._deadline.remaining) else _TIME_SHARE * self._deadline.remaining)
         # Constraints over the whole model are not for the tree search; thresholds are chosen for the loss alone.
         pose = replace(self._pose, constraints=())
-        if len(self._training) > MAX_SAMPLES:
-            sample = self._training.sample(MAX_SAMPLES, self._seed)
-            refined = self._refine(sample, pose, pose(sample, problem.table.features), solve, limit)
-        else:
-            refined = self._refine(self._training, pose, replace(problem, rows=()), solve, limit)
-        if refined.rounds > 1:
-            problem = self._pose(self._training, refined.problem.table.features)
+        size = self._sample_size(features)
+        part = training if size == len(training) else training.sample(size, self._seed)
+        refined = self._refine(part, pose, pose(part, features), solve, limit)
+        problem = refined.problem
+        if part is not training or self._pose.constraints:
+            problem = self._pose(training, problem.table.features)
         return Prepared(problem, refined.rounds, refined.answer)
 
-    def _coarse(self, training: Training, problem: Problem) -> list[int]:
+    def _sample_size(self, features: tuple[Feature, ...]) -> int:
+        """How many samples to find thresholds on."""
+        size = max(MIN_SAMPLES, MAX_CELLS // max(1, len(features)))
+        if len(self._training) <= size or not self._coarse(self._training, features):
+            return len(self._training)
+        return size
+
+    def _coarse(self, training: Training, features: Sequence[Feature]) -> list[int]:
         """Positions of the numeric features that have more distinct values than bins."""
         if self._n_bins is None:
             return []
         weights = np.empty(0) if training.row_weight is None else training.row_weight
         return [
             position
-            for position, feature in enumerate(problem.table.features)
+            for position, feature in enumerate(features)
             if feature.kind == "numeric"
             and len(_native.few_distinct(training.columns[feature.column].values, weights, self._n_bins)) > self._n_bins
         ]
 
-    def _run(self, problem: Problem, solve: Solve, number: int, limit: Deadline) -> TreeAnswer:
+    def _run(self, problem: Problem, solve: Solve, name: str, limit: Deadline) -> TreeAnswer:
         if self._progress is not None:
-            self._progress(Event(f"search {number}", self._deadline.elapsed))
+            self._progress(Event(f"search {name}", self._deadline.elapsed))
         answer = solve(problem, limit)
         if self._progress is not None:
             found = answer.solution
-            self._progress(Event(f"solved {number}", self._deadline.elapsed, found.value, found.bound))
+            self._progress(Event(f"solved {name}", self._deadline.elapsed, found.value, found.bound))
         return answer
 
     def _refine(self, training: Training, pose: Pose, problem: Problem, solve: Solve, limit: Deadline) -> Refined:
@@ -169,9 +177,9 @@ class ThresholdSearch:
 
         A round after the first begins only if it will probably end in time.
         """
-        coarse = self._coarse(training, problem)
+        coarse = self._coarse(training, problem.table.features)
         start = limit.elapsed
-        best = Refined(problem, self._run(problem, solve, 1, limit), 1)
+        best = Refined(problem, self._run(problem, solve, "1", limit), 1)
         if self._n_bins is None or not coarse:
             return best
         last = searched = limit.elapsed - start
@@ -187,7 +195,7 @@ class ThresholdSearch:
                 break
             problem = pose(training, features)
             before = limit.elapsed
-            answer = self._run(problem, solve, best.rounds + 1, limit)
+            answer = self._run(problem, solve, f"{best.rounds + 1}", limit)
             last = limit.elapsed - before
             searched += last
             gain = found.value - answer.solution.value

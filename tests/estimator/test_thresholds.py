@@ -78,7 +78,7 @@ def test_every_accepted_round_is_better() -> None:
         seen.append((problem, answer))
         return answer
 
-    found = ThresholdSearch(training, pose, 4, Deadline()).tree(pose(training, features), solve)
+    found = ThresholdSearch(training, pose, 4, Deadline()).tree(features, solve)
     losses = [answer.solution.value for _, answer in seen]
     assert 2 < len(losses) <= omtree.thresholds.MAX_ROUNDS
     assert (np.diff(losses) <= 0).all()
@@ -153,7 +153,8 @@ def test_many_rows_get_their_thresholds_from_a_sample(monkeypatch: pytest.Monkey
     """With thresholds from a sample the tree is still the best on all rows, and the same every time."""
     X, y = band(6000)
     fixed = OptimalTreeClassifier(max_depth=2, n_bins=5, binning="quantile").fit(X, y)
-    monkeypatch.setattr(omtree.thresholds, "MAX_SAMPLES", 2000)
+    monkeypatch.setattr(omtree.thresholds, "MAX_CELLS", 8000)
+    monkeypatch.setattr(omtree.thresholds, "MIN_SAMPLES", 1000)
     model = OptimalTreeClassifier(max_depth=2, n_bins=5).fit(X, y)
     assert model.certificate_.weight == 6000
     assert model.certificate_.status == "optimal"
@@ -222,7 +223,8 @@ def test_an_interrupted_fit_keeps_its_best_model(after: int, monkeypatch: pytest
 def test_interrupted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while thresholds are sought on a sample still gives a model for all rows."""
     X, y = band()
-    monkeypatch.setattr(omtree.thresholds, "MAX_SAMPLES", 1000)
+    monkeypatch.setattr(omtree.thresholds, "MAX_CELLS", 0)
+    monkeypatch.setattr(omtree.thresholds, "MIN_SAMPLES", 1000)
     search_that_stops(monkeypatch, 0, interrupted=True, status="stopped", bound=0.0)
     with pytest.warns(UserWarning, match="interrupted"):
         model = OptimalTreeClassifier(max_depth=2).fit(X, y)
