@@ -34,7 +34,7 @@ MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 #: Share of the time left that may go into thresholds when a longer solve is still to come.
 _TIME_SHARE = 0.25
 #: The share of the loss that a round must have saved for another one to follow.
-_LEAST_GAIN = 0.002
+_LEAST_GAIN = 0.005
 #: The bins on which the rows of a node are looked at.
 _FINE_BINS = 240
 
