@@ -246,10 +246,13 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
         if self.structure == "tree":
             refined = thresholds.tree(features, partial(search, splits=self.splits, max_children=self.max_children))
-            return Outcome.of_tree(refined.problem, refined.answer, names, refined.rounds)
+            answer = refined.answer.after(deadline.elapsed)
+            return Outcome.of_tree(refined.problem, answer, names, refined.rounds)
+        before = deadline.elapsed
         prepared = thresholds.better_problem(features, partial(search, splits="multiway", max_children=None))
         if prepared.answer is not None and prepared.answer.solution.status == "interrupted":
             raise KeyboardInterrupt
+        spent = {"data": before, "thresholds": deadline.elapsed - before}
         found = solve_rules(
             prepared.problem,
             preset=self.preset,
@@ -259,6 +262,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             deadline=deadline,
             progress=progress,
         )
+        found = replace(found, seconds={**spent, **found.seconds})
         return Outcome.of_rules(prepared.problem, found, names, prepared.rounds)
 
     def _certificate(
@@ -301,9 +305,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             constraints=problem.rows,
             row_of=problem.table.row_of,
         )
-        checking = deadline.elapsed - solved
-        data = max(0.0, solved - sum(found.seconds.values()))
-        seconds = {"data": data, **found.seconds, "check": checking}
+        seconds = {**found.seconds, "check": deadline.elapsed - solved}
         return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -27,6 +27,12 @@ class TreeAnswer:
     roots: Sequence[Node]
     losses: Sequence[float]
 
+    def after(self, elapsed: float) -> TreeAnswer:
+        """The answer with its times completed: what is not in it of the time so far went into the data."""
+        seconds = self.solution.seconds
+        data = max(0.0, elapsed - sum(seconds.values()))
+        return replace(self, solution=replace(self.solution, seconds={"data": data, **seconds}))
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
