@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "coding.hpp"
+#include "exact_cover.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
 #include "quantiles.hpp"
@@ -156,6 +157,13 @@ template <typename Call> bool interruptibly(std::atomic<bool> &cancelled, const 
     return interrupted;
 }
 
+void raise_if(bool interrupted) {
+    if (interrupted) {
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+        throw nb::python_error();
+    }
+}
+
 nb::object tree_as_lists(const omtree::SearchTree &tree) {
     if (tree.empty()) {
         return nb::none();
@@ -258,6 +266,10 @@ void bind_pricing(nb::module_ &m) {
              [](const BoundPricer &self, Matrix<double> value, std::optional<Vector<double>> condition_cost,
                 double constant, int max_depth, double min_support, double threshold, std::size_t limit,
                 bool stop_when_full, bool all_labels, double seconds, std::size_t k_best) {
+                 if (std::min(max_depth, static_cast<int>(self.pricer.graph().levels().size())) >
+                     omtree::max_rule_length) {
+                     throw nb::value_error("price: max_depth is more than the conditions a rule can hold");
+                 }
                  PricingTask task;
                  task.value = {value.data(), value.size()};
                  if (condition_cost) {
@@ -273,14 +285,10 @@ void bind_pricing(nb::module_ &m) {
                  task.seconds = seconds;
                  PricingResult result;
                  std::atomic<bool> cancelled{false};
-                 const bool interrupted = interruptibly(cancelled, [&] {
+                 raise_if(interruptibly(cancelled, [&] {
                      result = k_best ? self.pricer.shortest_paths(task, k_best, cancelled)
                                      : self.pricer.exact(task, cancelled);
-                 });
-                 if (interrupted) {
-                     PyErr_SetNone(PyExc_KeyboardInterrupt);
-                     throw nb::python_error();
-                 }
+                 }));
                  const std::size_t n = result.rules.size();
                  const auto width = static_cast<std::size_t>(std::max(1, max_depth));
                  std::vector<std::int32_t> conditions(n * width, -1);
@@ -294,8 +302,8 @@ void bind_pricing(nb::module_ &m) {
                      costs[r] = rule.cost;
                  }
                  return std::make_tuple(to_numpy(std::move(conditions)), to_numpy(std::move(labels)),
-                                        to_numpy(std::move(costs)), result.least,
-                                        result.complete, result.overflow, result.looked_at);
+                                        to_numpy(std::move(costs)), result.least, result.complete, result.overflow,
+                                        result.looked_at);
              })
         .def("cover", [](const BoundPricer &self, Matrix<std::int32_t> rules) {
             std::vector<std::int64_t> start;
@@ -310,14 +318,39 @@ void bind_pricing(nb::module_ &m) {
 
 void bind_normal(nb::module_ &m) {
     using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-    m.def("add_normal_matrix", [](Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> weight,
-                                  MutableMatrix out) {
-        const auto s = view(start);
-        const auto i = view(index);
-        const auto w = view(weight);
-        nb::gil_scoped_release release;
-        omtree::add_normal_matrix(s, i, w, {out.data(), out.size()}, out.shape(1));
-    });
+    m.def("add_normal_matrix",
+          [](Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> weight, MutableMatrix out) {
+              const auto s = view(start);
+              const auto i = view(index);
+              const auto w = view(weight);
+              nb::gil_scoped_release release;
+              omtree::add_normal_matrix(s, i, w, {out.data(), out.size()}, out.shape(1));
+          });
+}
+
+void bind_exact_cover(nb::module_ &m) {
+    m.def("exact_cover",
+          [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
+             Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
+             double step, int max_rules, double seconds) {
+              omtree::CoverTask task;
+              task.n_rows = n_rows;
+              task.start = view(start);
+              task.index = view(index);
+              task.loss = view(loss);
+              task.reduced_cost = view(reduced_cost);
+              task.extra = {extra.data(), extra.size()};
+              task.at_least = view(at_least);
+              task.bound = bound;
+              task.cutoff = cutoff;
+              task.step = step;
+              task.max_rules = max_rules;
+              task.seconds = seconds;
+              omtree::CoverResult result;
+              std::atomic<bool> cancelled{false};
+              raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
+              return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
+          });
 }
 
 } // namespace
@@ -328,4 +361,5 @@ NB_MODULE(_native, m) {
     bind_quantiles(m);
     bind_pricing(m);
     bind_normal(m);
+    bind_exact_cover(m);
 }

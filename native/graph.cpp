@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace omtree {
 namespace {
@@ -14,36 +15,23 @@ int size_of(const CodeSet &set) {
     return n;
 }
 
-bool inside(const CodeSet &small, const CodeSet &large) {
-    for (std::size_t w = 0; w < small.size(); ++w) {
-        if (small[w] & ~large[w]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// The cheapest way to sum over a set: extend the largest earlier set inside it, or take its complement from all.
-SumPlan plan_for(const std::vector<CodeSet> &sets, std::size_t which, int n_codes) {
-    const CodeSet &set = sets[which];
-    const int size = size_of(set);
+/// The cheapest way to sum over a set: add one code to an earlier set, or take the complement from all.
+SumPlan plan_for(const CodeSet &set, int n_codes, const std::map<CodeSet, int> &earlier) {
     SumPlan plan;
-    int covered = 0;
-    for (std::size_t other = 0; other < which; ++other) {
-        const int other_size = size_of(sets[other]);
-        if (other_size > covered && other_size < size && inside(sets[other], set)) {
-            plan.base = static_cast<int>(other);
-            covered = other_size;
+    for (int code = 0; code < n_codes; ++code) {
+        if (contains(set, static_cast<unsigned>(code))) {
+            CodeSet smaller = set;
+            smaller[static_cast<std::size_t>(code) / 64] &= ~(std::uint64_t{1} << (code % 64));
+            if (const auto found = earlier.find(smaller); found != earlier.end()) {
+                return {found->second, {static_cast<std::uint8_t>(code)}};
+            }
         }
     }
-    const bool by_complement = n_codes - size < size - covered;
-    if (by_complement) {
-        plan.base = SumPlan::everything;
-    }
+    const int size = size_of(set);
+    const bool by_complement = n_codes - size < size;
+    plan.base = by_complement ? SumPlan::everything : SumPlan::nothing;
     for (int code = 0; code < n_codes; ++code) {
-        const auto c = static_cast<unsigned>(code);
-        const bool known = plan.base >= 0 && contains(sets[static_cast<std::size_t>(plan.base)], c);
-        if (by_complement ? !contains(set, c) : contains(set, c) && !known) {
+        if (contains(set, static_cast<unsigned>(code)) != by_complement) {
             plan.codes.push_back(static_cast<std::uint8_t>(code));
         }
     }
@@ -65,8 +53,11 @@ Graph::Graph(std::span<const std::int32_t> feature, std::span<const std::int32_t
             level.sets.push_back(set);
             level_of_.push_back(static_cast<int>(l));
         }
-        for (std::size_t i = 0; i < level.sets.size(); ++i) {
-            level.plans.push_back(plan_for(level.sets, i, level.n_codes));
+        std::map<CodeSet, int> earlier;
+        for (int i = 0; i < level.size(); ++i) {
+            const CodeSet &set = level.sets[static_cast<std::size_t>(i)];
+            level.plans.push_back(plan_for(set, level.n_codes, earlier));
+            earlier.emplace(set, i);
         }
         levels_.push_back(std::move(level));
     }

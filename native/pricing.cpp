@@ -133,10 +133,13 @@ void RulePool::absorb(RulePool &&other) {
 }
 
 void RulePool::compact() {
-    // Of the rules with one set of rows and one class the shortest stays; their costs differ by rounding only.
-    std::sort(rules_.begin(), rules_.end(), [](const PricedRule &a, const PricedRule &b) {
-        return std::tie(a.rows_hash, a.label, a.length, a.conditions) <
-               std::tie(b.rows_hash, b.label, b.length, b.conditions);
+    // Of the rules with one set of rows and one class the shortest stays: unless conditions have a cost of their own,
+    // what these rules cost differs by rounding only.
+    std::sort(rules_.begin(), rules_.end(), [this](const PricedRule &a, const PricedRule &b) {
+        const double cost_a = conditions_cost_ ? a.cost : 0.0;
+        const double cost_b = conditions_cost_ ? b.cost : 0.0;
+        return std::tie(a.rows_hash, a.label, cost_a, a.length, a.conditions) <
+               std::tie(b.rows_hash, b.label, cost_b, b.length, b.conditions);
     });
     const auto same = [](const PricedRule &a, const PricedRule &b) {
         return a.rows_hash == b.rows_hash && a.label == b.label;

@@ -6,12 +6,12 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "graph.hpp"
+#include "stopwatch.hpp"
 
 namespace omtree {
 
@@ -86,7 +86,8 @@ class Pricer {
 /// The cheapest rules met so far, one for each set of rows and class; deterministic whatever the order they come in.
 class RulePool {
   public:
-    RulePool(double threshold, std::size_t limit) : threshold_(threshold), limit_(limit) {}
+    RulePool(const PricingTask &task)
+        : threshold_(task.threshold), limit_(task.limit), conditions_cost_(!task.condition_cost.empty()) {}
     /// Rules that do not cost less than this need not be offered.
     double threshold() const { return threshold_; }
     void add(const PricedRule &rule);
@@ -99,6 +100,7 @@ class RulePool {
     void compact();
     double threshold_;
     std::size_t limit_;
+    bool conditions_cost_;
     bool overflow_ = false;
     std::vector<PricedRule> rules_;
 };
@@ -132,23 +134,5 @@ class RowStats {
 
 /// The rule without conditions, which covers every row, and its values by class.
 PricedRule empty_rule(const Pricer &pricer, const PricingTask &task, const RowStats &stats, std::vector<double> &sums);
-
-class Stopwatch {
-  public:
-    Stopwatch(double seconds, const std::atomic<bool> &cancelled)
-        : start_(std::chrono::steady_clock::now()), seconds_(seconds), cancelled_(cancelled) {}
-    bool expired() const {
-        if (cancelled_.load(std::memory_order_relaxed)) {
-            return true;
-        }
-        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-        return passed.count() > seconds_;
-    }
-
-  private:
-    std::chrono::steady_clock::time_point start_;
-    double seconds_;
-    const std::atomic<bool> &cancelled_;
-};
 
 } // namespace omtree

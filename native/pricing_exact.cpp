@@ -55,8 +55,7 @@ std::vector<std::vector<double>> future_costs(const Pricer &pricer, const Pricin
 class Walk {
   public:
     Walk(const Search &search)
-        : search_(search), pool_(search.task.threshold, search.task.limit),
-          frames_(static_cast<std::size_t>(search.task.max_depth) + 1) {}
+        : search_(search), pool_(search.task), frames_(static_cast<std::size_t>(search.task.max_depth) + 1) {}
 
     /// Looks at all rules that extend `rule` by conditions of levels from `first` on.
     void extend(const PricedRule &rule, double rule_conditions_cost, std::span<const std::int32_t> rows,
@@ -73,17 +72,22 @@ class Walk {
         Frame &frame = frames_[static_cast<std::size_t>(rule.length)];
         const bool last = rule.length + 1 >= search_.task.max_depth || l + 1 >= search_.n_levels();
         const std::size_t width = last ? search_.stats.short_width() : search_.stats.full_width();
-        search_.stats.sum(search_.pricer, level, rows, width, frame.histogram, frame.sums);
-        frame.hashes.clear();
+        // All first conditions of a level share the sums over all rows.
+        if (rule.length > 0 || static_cast<int>(l) != level_at_root_) {
+            search_.stats.sum(search_.pricer, level, rows, width, frame.histogram, frame.sums);
+            frame.hashes.clear();
+        }
+        level_at_root_ = rule.length > 0 ? level_at_root_ : static_cast<int>(l);
         const auto n_rows = static_cast<double>(rows.size());
         looked_at_ += static_cast<std::uint64_t>(to - from);
         for (int j = from; j < to; ++j) {
             const double *sums = frame.sums.data() + static_cast<std::size_t>(j) * width;
-            if (sums[search_.stats.weight_slot()] < search_.support) {
+            const double count = sums[search_.stats.count_slot()];
+            if (sums[search_.stats.weight_slot()] < search_.support || count == 0.0) {
                 continue;
             }
             // A condition that all rows meet changes nothing, unless it has a cost of its own.
-            if (sums[search_.stats.count_slot()] == n_rows && search_.task.condition_cost.empty()) {
+            if (count == n_rows && search_.task.condition_cost.empty()) {
                 continue;
             }
             const double conditions_cost = rule_conditions_cost + search_.condition_cost(level.first + j);
@@ -191,6 +195,7 @@ class Walk {
     const Search &search_;
     RulePool pool_;
     std::vector<Frame> frames_;
+    int level_at_root_ = -1;
     double least_ = 1e300;
     std::uint64_t looked_at_ = 0;
 };
@@ -251,7 +256,7 @@ PricingResult Pricer::exact(const PricingTask &task, const std::atomic<bool> &ca
     }
     PricingResult result;
     result.least = 1e300;
-    RulePool pool(task.threshold, task.limit);
+    RulePool pool(task);
     for (Walk &walk : walks) {
         result.least = std::min(result.least, walk.least());
         result.looked_at += walk.looked_at();

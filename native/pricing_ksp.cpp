@@ -21,6 +21,7 @@ struct PartialPath {
 /// An extension that may be kept: `parent` with condition `node` of the level, or with SKIP (node == level.size()).
 struct Extension {
     double cost;
+    int length;
     std::size_t parent;
     int node;
     int label;
@@ -32,10 +33,11 @@ bool cheaper(const Extension &a, const Extension &b) {
     return std::tie(a.cost, a.parent, a.node) < std::tie(b.cost, b.parent, b.node);
 }
 
-/// Keeps the k cheapest, one for each set of rows.
+/// Keeps the k cheapest, one for each set of rows: the shortest, which can be extended at least as far as the others.
 void keep_best(std::vector<Extension> &list, std::size_t k) {
     std::sort(list.begin(), list.end(), [](const Extension &a, const Extension &b) {
-        return a.rows_hash != b.rows_hash ? a.rows_hash < b.rows_hash : cheaper(a, b);
+        return std::tie(a.rows_hash, a.length, a.cost, a.parent, a.node) <
+               std::tie(b.rows_hash, b.length, b.cost, b.parent, b.node);
     });
     const auto same = [](const Extension &a, const Extension &b) { return a.rows_hash == b.rows_hash; };
     list.erase(std::unique(list.begin(), list.end(), same), list.end());
@@ -65,7 +67,7 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
     const std::size_t width = stats.short_width();
     const double support = task.min_support * (1.0 - 1e-9) - 1e-12;
     const auto n_threads = static_cast<std::size_t>(std::max(1, n_threads_));
-    RulePool sink(task.threshold, task.limit);
+    RulePool sink(task);
     PricingResult result;
     result.least = 1e300;
     result.complete = false; // a heuristic proves nothing
@@ -107,12 +109,13 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
                 for (const std::int32_t i : *path.rows) {
                     hashes[codes[i]] += row_hash_[static_cast<std::size_t>(i)];
                 }
-                lists[t][skip].push_back(
-                    {path.rule.cost, p, level.size(), path.rule.label, path.conditions_cost, path.rule.rows_hash});
+                lists[t][skip].push_back({path.rule.cost, path.rule.length, p, level.size(), path.rule.label,
+                                          path.conditions_cost, path.rule.rows_hash});
                 for (int j = 0; j < level.size(); ++j) {
                     const double *s = sums.data() + static_cast<std::size_t>(j) * width;
-                    if (s[stats.weight_slot()] < support ||
-                        s[stats.count_slot()] == static_cast<double>(path.rows->size())) {
+                    const double count = s[stats.count_slot()];
+                    if (s[stats.weight_slot()] < support || count == 0.0 ||
+                        count == static_cast<double>(path.rows->size())) {
                         continue;
                     }
                     ++looked_at[t];
@@ -125,8 +128,8 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
                         hash += contains(level.sets[static_cast<std::size_t>(j)], code) ? hashes[code] : 0;
                     }
                     auto &list = lists[t][static_cast<std::size_t>(j)];
-                    list.push_back({task.constant + path.conditions_cost + extra + s[label], p, j, label,
-                                    path.conditions_cost + extra, hash});
+                    list.push_back({task.constant + path.conditions_cost + extra + s[label], path.rule.length + 1, p, j,
+                                    label, path.conditions_cost + extra, hash});
                     if (list.size() > 4 * k + 1024) {
                         keep_best(list, k);
                     }

@@ -87,3 +87,17 @@ def add_normal_matrix(
     weight: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None: ...
+def exact_cover(
+    n_rows: int,
+    start: npt.NDArray[np.int32],
+    index: npt.NDArray[np.int32],
+    loss: npt.NDArray[np.float64],
+    reduced_cost: npt.NDArray[np.float64],
+    extra: npt.NDArray[np.float64],
+    at_least: npt.NDArray[np.float64],
+    bound: float,
+    cutoff: float,
+    step: float,
+    max_rules: int,
+    seconds: float,
+) -> tuple[npt.NDArray[np.int32], float, bool, int]: ...

@@ -155,11 +155,11 @@ class FeatureGraph:
     def pack(self) -> PackedGraph:
         """The graph as flat arrays."""
         sizes = [len(level.code_sets) for level in self.levels]
-        masks = np.zeros((sum(sizes), 4), dtype=np.uint64)
-        every = itertools.chain.from_iterable(level.code_sets for level in self.levels)
-        for row, codes in zip(masks, every, strict=True):
-            for code in codes:
-                row[code // 64] |= np.uint64(1 << (code % 64))
+        every = [codes for level in self.levels for codes in level.code_sets]
+        members = np.zeros((len(every), 256), dtype=bool)
+        owner = np.repeat(np.arange(len(every)), [len(codes) for codes in every])
+        members[owner, np.fromiter(itertools.chain.from_iterable(every), dtype=np.intp, count=len(owner))] = True
+        masks = np.packbits(members, axis=1, bitorder="little").view("<u8").astype(np.uint64)
         return PackedGraph(
             np.array([level.position for level in self.levels], dtype=np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),

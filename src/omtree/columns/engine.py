@@ -7,29 +7,36 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from omtree.certificate import Status
+from omtree.columns.cover import search_cover
 from omtree.columns.master import Master
-from omtree.columns.mip import solve_mip
+from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals, IntArray
 from omtree.columns.pricing import RulePricer, native_pricer
 from omtree.columns.start import greedy_paths, tree_paths
+from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.problem import Path, Problem, Solution
 from omtree.progress import Event, Progress
 
 logger = logging.getLogger(__name__)
 
-#: Relative accuracy of the last LP, and the reduced cost (relative to the total loss) that counts as zero.
+#: Relative accuracy of the first and the last LP; reduced cost, relative to the total loss, that counts as zero.
+FIRST_TOLERANCE = 1e-2
 LAST_TOLERANCE = 1e-6
 ZERO = 1e-9
 #: Most of the way from the LP's duals to the best ones known.
 MOST_SMOOTHING = 0.8
-#: Share of the time in which the tree search may look for a start.
+#: Share of the time, and most time, in which the tree search may look for a start.
 SEARCH_SHARE = 0.1
+MOST_SEARCH_SECONDS = 60.0
+#: Share of what is left of the time that one try at one stage of the proof may take.
+PROOF_SHARE = 0.4
 #: Largest set of rules handed to the MIP for a proof.
 PROOF_LIMIT = 60_000
 
@@ -67,7 +74,9 @@ class _Run:
         deadline: Deadline,
         progress: Progress | None,
     ) -> None:
-        self.problem = problem
+        # Tolerances, here and in the MIP solver, are meant for losses in the order of 1.
+        self.unit = _unit(problem)
+        self.problem = problem = replace(problem, costs=problem.costs / self.unit)
         self.options = options
         self.deadline = deadline
         self.progress = progress
@@ -77,6 +86,8 @@ class _Run:
         self.master = Master(problem, self.pool, options.row_generation, options.seed)
         costs = problem.row_costs()
         self.integral = bool((costs == np.round(costs)).all())
+        # No model costs more, so a bound above this shows that there is none.
+        self.worst = 1.000001 * float(costs.max(axis=1).sum()) + 1e-6
         self.zero = ZERO * max(1.0, float(costs.max(axis=1).sum()))
         # Whatever the rules, a merged row pays for its cheapest label.
         self.bound = self.raw_bound = float(costs.min(axis=1).sum())
@@ -86,105 +97,136 @@ class _Run:
         self.best_duals: Duals | None = None
         self.lp_value: float | None = None
         self.exact_pricing = False
+        self.interrupted = False
         self.iterations = 0
         self.pool_limit = 4000
         self.seconds: dict[str, float] = {}
 
     def run(self, start: Sequence[Path]) -> Solution:
-        """All phases."""
+        """All phases; Ctrl-C ends them, and what is known by then is the answer."""
+        try:
+            self._run_phases(start)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return self._solution()
+
+    def _run_phases(self, start: Sequence[Path]) -> None:
+        if self.problem.table.weight.sum() < self.problem.min_support * (1.0 - 1e-9):
+            self.bound = math.inf  # not even a rule for all rows has enough support
+            return
         with self._phase("start"):
             self._start(start)
-        ended = self._generate()
-        if not self._done():
-            self._solve_master_mip()
-        if self.options.proof and not self._done() and not self.deadline.expired:
-            self._prove()
-        return self._solution(ended)
+        self._generate()
+        if self.options.proof:
+            with self._phase("proof"):
+                self._prove()
+        if not self._done() and not self.deadline.expired:
+            with self._phase("mip"):
+                self._mip(self._within_gap(), self.deadline)
 
     # Phases
 
     def _start(self, start: Sequence[Path]) -> None:
-        everything = Path((), int(self.problem.table.counts.sum(axis=0).dot(self.problem.costs).argmin()))
-        self._offer(self.pool.add_paths([everything]))
+        # One rule for all rows; with constraints over the model, not only the label of least loss may meet them.
+        labels = np.argsort(self.problem.table.counts.sum(axis=0) @ self.problem.costs, kind="stable")
+        for label in labels if self.problem.rows else labels[:1]:
+            self._offer(self.pool.add_paths([Path((), int(label))]))
         given = [path for path in start if self.pool.fits(path)]
         if given:
             self._offer(self.pool.add_paths(given))
         if self.options.warm_start:
             self._offer(self.pool.add_paths(greedy_paths(self.problem, self.options.seed)))
-            limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, self.deadline.remaining))
+            limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, MOST_SEARCH_SECONDS))
             for tree in tree_paths(self.problem, limit, self.options.n_jobs):
                 self._offer(self.pool.add_paths(tree))
 
-    def _generate(self) -> Status:
-        """Adds rules (and rows) until the LP is solved; says what ended it."""
-        options, deadline = self.options, self.deadline
-        tolerance = 1e-2
+    def _generate(self) -> None:
+        """Adds rules (and rows) until the LP is solved, or nothing better can come of it."""
+        options = self.options
+        tolerance = FIRST_TOLERANCE
         share = 0.0
-        while not deadline.expired:
-            if options.max_iterations is not None and self.iterations >= options.max_iterations:
-                return "stopped"
-            if options.max_columns is not None and len(self.pool) >= options.max_columns:
-                return "stopped"
+        while not self.deadline.expired and not self._limit_reached():
             self.iterations += 1
             with self._phase("lp"):
-                point = self.master.solve(tolerance)
+                point = self.master.solve(tolerance, self.deadline)
+                new_rows = self.master.add_violated_rows(point)
             duals = point.duals
             if self.best_duals is not None:
                 duals = duals.mix(self.best_duals, share)
             with self._phase("pricing"):
-                priced = self.pricer.price(duals, self.zero, deadline)
-            improved = priced.proven and self._raise_bound(duals, priced.least)
-            with self._phase("lp"):
-                new_rows = self.master.add_violated_rows(point)
-            with self._phase("pricing"):
-                new_columns = self.pool.add(priced.conditions, priced.label)
+                new_columns, improved = self._price(duals)
             self._report("generate")
             if self._done():
-                break
+                return
             if options.drop_columns and new_columns:
                 self._drop_columns(duals)
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
-            settled = new_columns == 0 or (priced.proven and gap < LAST_TOLERANCE)
-            if new_rows or not settled:
+            settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
+            if settled and point.slack > 1e-5 * max(1.0, abs(point.value)):
+                self.master.widen_box()
+            elif new_rows or not settled:
                 tolerance = min(tolerance, max(LAST_TOLERANCE, 0.1 * gap))
                 if options.stabilise:
                     share = min(MOST_SMOOTHING, share + 0.1) if improved else max(0.0, share - 0.3)
             elif share > 0.0 or (tolerance > LAST_TOLERANCE and gap >= LAST_TOLERANCE):
                 share = 0.0  # nothing is left to find at these duals: look again at sharper ones
                 tolerance = max(LAST_TOLERANCE, tolerance * 0.01)
-            elif point.slack > 1e-5 * max(1.0, abs(point.value)):
-                self.master.widen_box()
             elif not self.master.tighten():
-                self.exact_pricing = priced.proven
-                self.lp_value = self.raw_bound if priced.proven else point.value
-                return "optimal"
-        return "optimal" if self._done() else "time_limit"
+                self.lp_value = self.raw_bound if self.exact_pricing else point.value
+                return
 
-    def _solve_master_mip(self) -> None:
-        """The best model over the generated rules."""
-        with self._phase("mip"):
-            limit = math.inf
-            if self.options.proof:
-                limit = min(self.deadline.remaining, max(2.0, 0.35 * self.deadline.remaining))
-            within = self._within_gap()
-            self._mip(within, Deadline(min(limit, self.deadline.remaining)))
+    def _limit_reached(self) -> bool:
+        options = self.options
+        return (options.max_iterations is not None and self.iterations >= options.max_iterations) or (
+            options.max_columns is not None and len(self.pool) >= options.max_columns
+        )
+
+    def _price(self, duals: Duals) -> tuple[int, bool]:
+        """Adds the rules that pricing finds: how many are new, and whether the bound rose."""
+        priced = self.pricer.price(duals, self.zero, self.deadline)
+        new_columns = self.pool.add(priced.conditions, priced.label)
+        if new_columns == 0 and not priced.proven and self.options.pricing != "ksp":
+            # The heuristic knows nothing new; that proves nothing.
+            priced = self.pricer.price_exactly(duals, self.zero, self.deadline)
+            new_columns = self.pool.add(priced.conditions, priced.label)
+        self.exact_pricing = priced.proven
+        return new_columns, priced.proven and self._raise_bound(duals, priced.least)
 
     def _prove(self) -> None:
-        """Every rule that a better model could use, and the best model over these."""
-        with self._phase("proof"):
-            if self.best_duals is None:
-                return
-            duals = self.best_duals
-            below = self.value - self.raw_bound - (1.0 - 1e-6 if self.integral else 0.0)
-            found = self.pricer.enumerate(duals, below + self.zero, PROOF_LIMIT, self.deadline)
-            logger.info("proof: %d rules within %.3f of the bound%s", len(found.cost), below, "+" * found.overflow)
+        """Raises the bound in stages until it meets the best model.
+
+        A model of loss `target` or less uses only rules whose reduced cost is at most `target` minus the LP bound.
+        These are listed in full, so that a search over them finds such a model or shows that there is none.
+        """
+        while not self._done() and not self.deadline.expired and self.best_duals is not None:
+            target = self._next_target()
+            within = target - self.raw_bound + self.zero
+            found = self.pricer.enumerate(self.best_duals, within, PROOF_LIMIT, self.deadline)
+            logger.info("proof: %d rules for a loss of at most %g", len(found.cost), target)
             if found.overflow or not found.proven:
                 return
             self.pool.add(found.conditions, found.label)
-            within = self._within_gap()
-            answer = self._mip(within, self.deadline)
-            if answer is not None:
-                self.bound = max(self.bound, min(self.value, self._rounded(answer)))
+            cost = self.pool.reduced_costs(self.best_duals)
+            candidates = np.flatnonzero(cost <= within)
+            answer = self._cover(candidates, cost[candidates], target)
+            if not answer.complete and not self._done():
+                answer = self._mip(candidates, Deadline(PROOF_SHARE * self.deadline.remaining), cutoff=target)
+            if not answer.complete:
+                return
+            if len(answer.columns):
+                self.bound = self.value
+            else:
+                above = target + 1.0 if self.integral else target
+                self.bound = min(self.value, above if above < self.worst else math.inf)
+            self._report("proof")
+
+    def _next_target(self) -> float:
+        """The loss to look for or to rule out next."""
+        if not math.isfinite(self.value):
+            return self.worst
+        if self.integral:
+            return self.bound
+        return self.bound + max(0.25 * (self.value - self.bound), LAST_TOLERANCE * abs(self.value))
 
     # Steps
 
@@ -198,20 +240,38 @@ class _Run:
         keep[self.best] = True
         return np.flatnonzero(keep)
 
-    def _mip(self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], deadline: Deadline) -> float | None:
+    def _mip(
+        self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], deadline: Deadline, cutoff: float = math.inf
+    ) -> MipAnswer:
         answer = solve_mip(
             self.pool,
             candidates,
-            self.best,
+            self.best if math.isinf(cutoff) else np.empty(0, dtype=np.int32),
+            cutoff=cutoff,
             integral=self.integral,
-            gap=self.options.gap,
+            gap=self.options.gap if math.isinf(cutoff) else 0.0,
             deadline=deadline,
             n_jobs=self.options.n_jobs,
             seed=self.options.seed,
         )
         self._offer(answer.columns)
         self._report("mip")
-        return answer.bound
+        return answer
+
+    def _cover(
+        self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], reduced_cost: FloatArray, target: float
+    ) -> MipAnswer:
+        answer = search_cover(
+            self.pool,
+            candidates,
+            reduced_cost,
+            bound=self.raw_bound - self.zero,
+            cutoff=target,
+            integral=self.integral,
+            deadline=Deadline(PROOF_SHARE * self.deadline.remaining),
+        )
+        self._offer(answer.columns)
+        return answer
 
     def _offer(self, columns: IntArray) -> None:
         """Takes these columns as the best model if they are one and are better."""
@@ -224,10 +284,10 @@ class _Run:
     def _raise_bound(self, duals: Duals, least: float) -> bool:
         """The Lagrangian bound of these duals; whether it is the best so far."""
         raw = duals.value(self.problem) + self.problem.max_leaves * min(0.0, least)
-        if self.best_duals is not None and raw <= self.raw_bound:
+        if math.isnan(raw) or (self.best_duals is not None and raw <= self.raw_bound):
             return False
         self.best_duals, self.raw_bound = duals, raw
-        self.bound = max(self.bound, min(self.value, self._rounded(raw)))
+        self.bound = math.inf if raw > self.worst else max(self.bound, min(self.value, self._rounded(raw)))
         return True
 
     def _rounded(self, bound: float) -> float:
@@ -250,7 +310,7 @@ class _Run:
     # Bookkeeping
 
     def _done(self) -> bool:
-        return self._gap() <= max(self.options.gap, LAST_TOLERANCE * 1e-1)
+        return math.isinf(self.bound) or self._gap() <= max(self.options.gap, LAST_TOLERANCE * 1e-1)
 
     def _gap(self) -> float:
         if not math.isfinite(self.value):
@@ -266,17 +326,20 @@ class _Run:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
 
     def _report(self, phase: str) -> None:
-        event = Event(phase, self.deadline.elapsed, self.value, self.bound, len(self.pool), len(self.master.rows))
+        value, bound = self.value * self.unit, self.bound * self.unit
+        event = Event(phase, self.deadline.elapsed, value, bound, len(self.pool), len(self.master.rows))
         if self.progress is not None:
             self.progress(event)
 
-    def _solution(self, ended: Status) -> Solution:
-        proven = self.value - self.bound <= LAST_TOLERANCE * max(1.0, abs(self.value))
+    def _solution(self) -> Solution:
+        proven = math.isfinite(self.value) and self.value - self.bound <= LAST_TOLERANCE * max(1.0, abs(self.value))
         status: Status
         if not math.isfinite(self.value):
             status = "infeasible" if math.isinf(self.bound) else "time_limit"
         elif proven:
             status = "optimal"
+        elif self.interrupted:
+            status = "interrupted"
         elif self._gap() <= self.options.gap:
             status = "gap_reached"
         else:
@@ -284,12 +347,20 @@ class _Run:
         return Solution(
             paths=self.best_paths,
             status=status,
-            value=self.value,
-            bound=self.value if proven else self.bound,
-            lp_value=self.lp_value,
+            value=self.value * self.unit,
+            bound=(self.value if proven else self.bound) * self.unit,
+            lp_value=None if self.lp_value is None else self.lp_value * self.unit,
             exact_pricing=self.exact_pricing,
             columns=len(self.pool),
             rows=len(self.master.rows),
             iterations=self.iterations,
             seconds=dict(self.seconds),
         )
+
+
+def _unit(problem: Problem) -> float:
+    """The power of two to divide losses by: 1 unless they are tiny, so that whole numbers stay whole."""
+    total = float(problem.row_costs().max(axis=1).sum())
+    if total >= 1.0 or total == 0.0:
+        return 1.0
+    return 2.0 ** math.floor(math.log2(total / problem.table.n_rows))

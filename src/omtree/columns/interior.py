@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from omtree import _native
 from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
 
 #: A step goes this share of the way to the boundary.
 STEP = 0.995
@@ -63,7 +64,7 @@ class InteriorPoint:
     steps: int
 
 
-def solve_interior(lp: BoxedLP, tolerance: float) -> InteriorPoint:
+def solve_interior(lp: BoxedLP, tolerance: float, deadline: Deadline | None = None) -> InteriorPoint:
     """Mehrotra's predictor-corrector method on a boxed LP.
 
     Parameters
@@ -71,10 +72,12 @@ def solve_interior(lp: BoxedLP, tolerance: float) -> InteriorPoint:
     lp : BoxedLP
     tolerance : float
         Relative duality gap at which to stop.
+    deadline : Deadline, optional
+        Ends the work where it is.
     """
     # One thread: the matrices are small, and the answer must not depend on how many there are.
     with threadpool_limits(1, user_api="blas"):
-        return _Solver(lp).solve(tolerance)
+        return _Solver(lp).solve(tolerance, deadline or Deadline())
 
 
 class _Solver:
@@ -87,7 +90,7 @@ class _Solver:
         self.heavy = lp.cover[heavy].toarray()
         self.is_heavy = heavy
 
-    def solve(self, tolerance: float) -> InteriorPoint:
+    def solve(self, tolerance: float, deadline: Deadline) -> InteriorPoint:
         lp = self.lp
         cost, rhs, over, under = lp.cost, lp.rhs, lp.over, lp.under
         n_pairs = len(cost) + 2 * len(rhs)
@@ -103,13 +106,15 @@ class _Solver:
             gap = complementarity / (1.0 + abs(value))
             best = InteriorPoint(x, up, down, y, value, gap, step)
             infeasible = max(_size(primal_residual), _size(dual_residual) / scale)
-            if gap < tolerance and infeasible < max(1e-7, min(1e-3, tolerance)):
+            if deadline.expired or (gap < tolerance and infeasible < max(1e-7, min(1e-3, tolerance))):
                 break
             try:
                 newton = _Newton(self, (x, up, down, z, z_up, z_down), primal_residual, dual_residual)
             except LinAlgError:
                 break  # as accurate as the arithmetic allows; the caller's bound does not rest on it
             dx, d_up, d_down, dy, dz = newton.direction(-x * z, -up * z_up, -down * z_down)
+            if not np.isfinite(dy).all():
+                break
             primal_step = min(_longest(x, dx), _longest(up, d_up), _longest(down, d_down))
             dual_step = min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy))
             primal_step, dual_step = min(1.0, primal_step), min(1.0, dual_step)
@@ -126,7 +131,8 @@ class _Solver:
             dual_step = min(1.0, STEP * min(_longest(z, dz), _longest(z_up, -dy), _longest(z_down, dy)))
             x, up, down = x + primal_step * dx, up + primal_step * d_up, down + primal_step * d_down
             y, z = y + dual_step * dy, z + dual_step * dz
-            z_up, z_down = over - y, under + y
+            # Not over - y and under + y, which may round to zero at the edge of the box.
+            z_up, z_down = z_up - dual_step * dy, z_down + dual_step * dy
         assert best is not None
         return best
 

@@ -9,6 +9,7 @@ import numpy as np
 from omtree.columns.interior import BoxedLP, solve_interior
 from omtree.columns.pool import ColumnPool, Duals
 from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
 from omtree.problem import Problem
 
 #: Coverage rows the master starts with, and most rows added in one round.
@@ -61,8 +62,8 @@ class Master:
         """Whether every merged row has its coverage row."""
         return len(self.rows) == self._problem.table.n_rows
 
-    def solve(self, tolerance: float) -> MasterPoint:
-        """Solves the LP over the pool's columns to a relative gap."""
+    def solve(self, tolerance: float, deadline: Deadline) -> MasterPoint:
+        """Solves the LP over the pool's columns to a relative gap, or as far as the deadline allows."""
         problem, pool, rows = self._problem, self._pool, self.rows
         n_global = len(problem.rows)
         n_cover = len(rows)
@@ -78,7 +79,7 @@ class Master:
         total_price = free if self.complete else everything
         over = np.concatenate([self._box * self._price[rows], [total_price, free], dear])
         under = np.concatenate([self._box * self._price[rows], [total_price, everything], np.full(n_global, free)])
-        point = solve_interior(BoxedLP(pool.loss, cover, dense, rhs, over, under), tolerance)
+        point = solve_interior(BoxedLP(pool.loss, cover, dense, rhs, over, under), tolerance, deadline)
         duals = self._duals(point.dual)
         slack = float(self._price[rows] @ (point.up[:n_cover] + point.down[:n_cover]))
         return MasterPoint(duals, point.x, point.value, slack)

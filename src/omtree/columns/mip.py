@@ -16,6 +16,8 @@ from omtree.deadline import Deadline
 
 #: HiGHS does not look at its clock everywhere; it gets this long to come back before it is left behind.
 GRACE_SECONDS = 0.75
+#: Presolve pays on small models of this kind and can take all the time on large ones.
+PRESOLVE_COLUMNS = 8000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,7 @@ def solve_mip(
     deadline: Deadline,
     n_jobs: int,
     seed: int,
+    cutoff: float = np.inf,
 ) -> MipAnswer:
     """The best model that uses the candidate columns only.
 
@@ -49,21 +52,28 @@ def solve_mip(
         Columns of a known model, among the candidates; empty when there is none.
     integral : bool
         Whether every loss is a whole number, so that an improvement is at least 1.
+    cutoff : float
+        Only models with at most this loss count.
     """
     problem = pool.problem
-    cover = _distinct_rows(pool.cover[candidates].T.tocsr())
+    cover = distinct_rows(pool.cover[candidates].T.tocsr())
     loss = pool.loss[candidates]
     n_rows, n_columns = cover.shape
     matrix = sparse.vstack(
         [cover, sparse.csr_matrix(np.ones((1, n_columns))), sparse.csr_matrix(pool.extra[candidates].T)], format="csc"
     )
-    at_least = [row.at_least for row in problem.rows]
+    lower = [0.0, *(row.at_least for row in problem.rows)]
+    upper = [float(problem.max_leaves), *(np.inf for _ in problem.rows)]
+    if np.isfinite(cutoff):
+        matrix = sparse.vstack([matrix, sparse.csr_matrix(loss)], format="csc")
+        lower.append(-np.inf)
+        upper.append(cutoff)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = n_columns, matrix.shape[0]
     model.col_cost_ = loss
     model.col_lower_, model.col_upper_ = np.zeros(n_columns), np.ones(n_columns)
-    model.row_lower_ = np.concatenate([np.ones(n_rows), [0.0], at_least])
-    model.row_upper_ = np.concatenate([np.ones(n_rows), [problem.max_leaves], np.full(len(at_least), np.inf)])
+    model.row_lower_ = np.concatenate([np.ones(n_rows), lower])
+    model.row_upper_ = np.concatenate([np.ones(n_rows), upper])
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
     model.integrality_ = [highspy.HighsVarType.kInteger] * n_columns
@@ -72,7 +82,7 @@ def solve_mip(
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", n_jobs)
     solver.setOptionValue("random_seed", seed)
-    solver.setOptionValue("presolve", "off")
+    solver.setOptionValue("presolve", "on" if n_columns <= PRESOLVE_COLUMNS else "off")
     solver.setOptionValue("mip_rel_gap", gap)
     solver.setOptionValue("mip_abs_gap", 0.999 if integral else 1e-9)
     if deadline.remaining < 1e6:
@@ -136,7 +146,7 @@ class _Run:
         return self._best
 
 
-def _distinct_rows(cover: sparse.csr_matrix) -> sparse.csr_matrix:
+def distinct_rows(cover: sparse.csr_matrix) -> sparse.csr_matrix:
     """Rows with the same columns demand the same thing: one of each stays."""
     cover.sort_indices()
     seen: dict[bytes, int] = {}

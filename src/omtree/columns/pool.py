@@ -129,8 +129,13 @@ class ColumnPool:
         return np.array(found, dtype=np.int32)
 
     def fits(self, path: Path) -> bool:
-        """Whether every condition of the path is a node of the graph."""
-        return all((c.feature, c.codes) in self._number for c in path.conditions)
+        """Whether the path is a rule of the problem: conditions of the graph, not too many, and enough support."""
+        if len(path.conditions) > self.problem.max_depth:
+            return False
+        if any((c.feature, c.codes) not in self._number for c in path.conditions):
+            return False
+        support = float(self._weight[path.covers(self.problem.table.codes)].sum())
+        return support > 0.0 and support >= self.problem.min_support * (1.0 - 1e-9) - 1e-12
 
     def path(self, column: int) -> Path:
         """The rule behind a column."""

@@ -1,0 +1,58 @@
+"""The proof's own search: exact covers within a budget of reduced cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree import _native
+from omtree.columns.mip import MipAnswer, distinct_rows
+from omtree.columns.pool import ColumnPool
+from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
+
+
+def search_cover(
+    pool: ColumnPool,
+    candidates: npt.NDArray[np.int64],
+    reduced_cost: FloatArray,
+    *,
+    bound: float,
+    cutoff: float,
+    integral: bool,
+    deadline: Deadline,
+) -> MipAnswer:
+    """The best model of loss at most `cutoff` that uses the candidate columns only.
+
+    Parameters
+    ----------
+    candidates : array of int
+        Columns of the pool.
+    reduced_cost : array of float
+        Of each candidate, against duals whose bound is `bound`.
+    bound : float
+        The loss of a model is at least this plus the reduced costs of its rules.
+    cutoff : float
+    integral : bool
+        Whether every loss is a whole number.
+    """
+    problem = pool.problem
+    cover = distinct_rows(pool.cover[candidates].T.tocsr()).T.tocsr()
+    cover.sort_indices()
+    rules, loss, complete, _ = _native.exact_cover(
+        cover.shape[1],
+        cover.indptr,
+        cover.indices,
+        pool.loss[candidates],
+        np.maximum(0.0, reduced_cost),
+        np.ascontiguousarray(pool.extra[candidates]),
+        np.array([row.at_least for row in problem.rows]),
+        bound,
+        cutoff,
+        1.0 if integral else 1e-9 * max(1.0, abs(cutoff)),
+        problem.max_leaves,
+        min(deadline.remaining, 1e9),
+    )
+    if len(rules) == 0:
+        return MipAnswer(np.empty(0, dtype=np.int32), np.inf, cutoff if complete else bound, complete)
+    return MipAnswer(candidates[rules].astype(np.int32), loss, loss if complete else bound, complete)
