@@ -11,10 +11,10 @@ import numpy as np
 from omtree.constraints import Constraint
 
 _CHOICES: Mapping[str, tuple[str | None, ...]] = {
-    "structure": ("rules", "tree"),
+    "structure": ("tree", "rules"),
     "categories": ("groups", "values"),
     "splits": ("multiway", "binary"),
-    "binning": ("quantile", "supervised", "exact"),
+    "binning": ("adaptive", "quantile", "supervised", "exact"),
     "preset": (None, "paper"),
 }
 

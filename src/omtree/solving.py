@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from omtree import columns, search
-from omtree.data.binning import Binning
+from omtree.certificate import Status
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
+from omtree.family import TreeFamily
 from omtree.problem import Node, Path, Problem, Solution
 from omtree.progress import Progress
-
-_CUTS: Mapping[Binning, str] = {
-    "quantile": "numbers cut into at most {} quantile bins",
-    "supervised": "numbers cut into at most {} bins where the label changes",
-    "exact": "numbers cut between any two values",
-}
+from omtree.rules import RuleSet
+from omtree.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,51 @@ class TreeAnswer:
     solution: Solution
     roots: Sequence[Node]
     losses: Sequence[float]
+
+    def after(self, elapsed: float) -> TreeAnswer:
+        """The answer with its times completed: what is not in it of the time so far went into the data."""
+        seconds = self.solution.seconds
+        data = max(0.0, elapsed - sum(seconds.values()))
+        return replace(self, solution=replace(self.solution, seconds={"data": data, **seconds}))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A model, the problem it solves and what its engine knows about it.
+
+    Attributes
+    ----------
+    problem : Problem
+    found : Solution
+    rules : RuleSet
+    tree : Tree or None
+    rounds : int
+        How often the thresholds were chosen; 1 when they were fixed.
+    family : TreeFamily or None
+        The best tree of every size, with `losses`; None when the model was not searched for as a tree.
+    losses : sequence of float
+    """
+
+    problem: Problem
+    found: Solution
+    rules: RuleSet
+    tree: Tree | None
+    rounds: int = 1
+    family: TreeFamily | None = None
+    losses: Sequence[float] = ()
+
+    @classmethod
+    def of_tree(cls, problem: Problem, answer: TreeAnswer, classes: Sequence[Any], rounds: int) -> Outcome:
+        """The best tree of an answer."""
+        family = TreeFamily(answer.roots, problem, classes)
+        tree = family.tree(len(family))
+        return cls(problem, answer.solution, tree.rules, tree, rounds, family, answer.losses)
+
+    @classmethod
+    def of_rules(cls, problem: Problem, found: Solution, classes: Sequence[Any], rounds: int) -> Outcome:
+        """The rules of a solution."""
+        rules = RuleSet.from_paths(found.paths, problem, classes).by_support()
+        return cls(problem, found, rules, Tree.from_rules(rules), rounds)
 
 
 def solve_rules(
@@ -56,28 +98,29 @@ def solve_rules(
     if not solution.paths:
         if solution.status == "infeasible":
             raise InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
+        if solution.status == "interrupted":
+            raise KeyboardInterrupt
         raise ValueError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")
     return solution
 
 
 def solve_tree(
     problem: Problem,
+    deadline: Deadline,
     *,
     splits: Literal["multiway", "binary"],
     max_children: int | None,
+    gap: float,
     n_jobs: int,
     cache_mb: float,
-    deadline: Deadline,
 ) -> TreeAnswer:
-    """The best multiway tree of every size.
+    """The best tree of every size.
 
     Raises
     ------
-    ValueError
-        When the problem has constraints over the whole model, which couple the leaves of a tree.
+    InfeasibleError
+        When there is none.
     """
-    if problem.rows:
-        raise ValueError("constraints over the whole model need structure='rules'; set it, or remove the constraints.")
     if not problem.graph.levels:
         single = _single_rule(problem)
         return TreeAnswer(single, [Node(single.paths[0].label)], [single.value])
@@ -87,18 +130,26 @@ def solve_tree(
     roots = [tree for tree in found.trees if tree is not None]
     if len(roots) < len(found.trees):
         raise InfeasibleError(f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf.")
-    solution = Solution((), found.status, found.value, found.bound, seconds={"search": found.seconds})
+    status: Status = "interrupted" if found.interrupted else found.status
+    if status == "time_limit" and found.value - found.bound <= gap * found.value:
+        status = "gap_reached"
+    solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
     return TreeAnswer(solution, roots, found.losses.tolist())
 
 
 def search_space(
-    problem: Problem,
-    structure: Literal["rules", "tree"],
-    splits: Literal["multiway", "binary"],
-    binning: Binning,
-    n_bins: int,
+    problem: Problem, structure: Literal["rules", "tree"], splits: Literal["multiway", "binary"], cuts: str
 ) -> str:
-    """The models an engine chooses from, in a sentence."""
+    """The models an engine chooses from, in a sentence.
+
+    Parameters
+    ----------
+    problem : Problem
+    structure : {"rules", "tree"}
+    splits : {"multiway", "binary"}
+    cuts : str
+        Where numbers are cut, in words.
+    """
     features = problem.table.features
     if structure == "tree":
         kind = f"all {splits} trees of depth {problem.max_depth} and {problem.max_leaves:,} leaves or less"
@@ -109,7 +160,7 @@ def search_space(
         )
     text = f"{kind} over {problem.graph.n_conditions:,} conditions on {len(features)} features"
     if any(feature.kind == "numeric" for feature in features):
-        text += f" ({_CUTS[binning].format(n_bins)})"
+        text += f" (numbers cut {cuts})"
     return text
 
 

@@ -29,7 +29,7 @@ X, Y = load_iris(return_X_y=True)
         ("min_samples_leaf", -0.1, "share"),
         ("min_samples_leaf", 1.5, "share"),
         ("min_samples_leaf", 151, "smaller"),
-        ("structure", "forest", "'rules' or 'tree'"),
+        ("structure", "forest", "'tree' or 'rules'"),
         ("objective", "beauty", "'error'"),
         ("constraints", ["short"], "constraint objects"),
         ("n_bins", 1, "from 2"),
@@ -49,7 +49,7 @@ X, Y = load_iris(return_X_y=True)
         ("preset", "fast", "None or 'paper'"),
         ("splits", "ternary", "'multiway' or 'binary'"),
         ("max_children", 1, "at least 2"),
-        ("binning", "magic", "'quantile', 'supervised' or 'exact'"),
+        ("binning", "magic", "'adaptive', 'quantile', 'supervised' or 'exact'"),
         ("cache_mb", 0, "positive"),
     ],
 )
@@ -149,7 +149,7 @@ def test_infeasible_problems_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
         return Solution((), "infeasible", np.inf, np.inf, reason="No model predicts 0 for 151 rows.")
 
     monkeypatch.setattr(omtree.columns, "solve", refuse)
-    model = OptimalTreeClassifier(constraints=[AtLeast(151)])
+    model = OptimalTreeClassifier(structure="rules", constraints=[AtLeast(151)])
     with pytest.raises(InfeasibleError, match="for 151 rows"):
         model.fit(X, Y)
     assert not hasattr(model, "certificate_")
@@ -157,7 +157,7 @@ def test_infeasible_problems_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_constraints_are_in_the_certificate() -> None:
     """The certificate says how the model meets its constraints."""
-    model = OptimalTreeClassifier(max_depth=2, constraints=[AtLeast(10)]).fit(X, Y)
+    model = OptimalTreeClassifier(max_depth=2, structure="rules", constraints=[AtLeast(10)]).fit(X, Y)
     (row,) = model.certificate_.constraints
     assert (row.name, row.limit) == ("predicted 0", 10)
     assert row.value == (model.predict(X) == 0).sum() == row.slack + 10

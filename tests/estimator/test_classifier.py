@@ -223,7 +223,7 @@ def test_loss_by_leaves_and_with_leaves() -> None:
     with pytest.raises(ValueError, match=r"leaves=9 is not possible; use a number from 1 to 4\."):
         model.with_leaves(9)
     with pytest.raises(ValueError, match="structure='tree'"):
-        OptimalTreeClassifier(max_depth=1).fit(X, y).with_leaves(1)
+        OptimalTreeClassifier(max_depth=1, structure="rules").fit(X, y).with_leaves(1)
 
 
 def test_binning() -> None:
@@ -231,10 +231,11 @@ def test_binning() -> None:
     X, y = flowers()
     model = {
         binning: OptimalTreeClassifier(structure="tree", max_depth=2, n_bins=3, binning=binning).fit(X, y)
-        for binning in ("quantile", "supervised", "exact")
+        for binning in ("adaptive", "quantile", "supervised", "exact")
     }
     value = {binning: fitted.certificate_.value for binning, fitted in model.items()}
-    assert value["exact"] <= min(value["quantile"], value["supervised"])
+    assert value["exact"] <= min(value["adaptive"], value["supervised"])
+    assert value["adaptive"] <= value["quantile"]
     assert "3 quantile bins" in model["quantile"].certificate_.search_space
     assert "where the label changes" in model["supervised"].certificate_.search_space
     assert "between any two values" in model["exact"].certificate_.search_space
@@ -289,20 +290,22 @@ def test_text_of_a_model() -> None:
     assert "setosa" in to_text(model)
 
 
-def test_verbose_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_verbose_prints_a_table(structure: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """verbose=1 prints a table with a head, verbose=0 nothing."""
     X, y = flowers()
-    OptimalTreeClassifier(max_depth=2, verbose=0).fit(X, y)
+    OptimalTreeClassifier(max_depth=2, structure=structure, verbose=0).fit(X, y)
     assert capsys.readouterr().out == ""
-    OptimalTreeClassifier(max_depth=2, verbose=1).fit(X, y)
+    OptimalTreeClassifier(max_depth=2, structure=structure, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["seconds", "phase", "value", "bound", "gap", "columns", "rows"]
     assert len(lines) > 1
 
 
-def test_progress_goes_to_the_logger(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_progress_goes_to_the_logger(structure: Any, caplog: pytest.LogCaptureFixture) -> None:
     """Who listens to the package's logger hears of the progress."""
     X, y = flowers()
     with caplog.at_level(logging.INFO, logger="omtree"):
-        OptimalTreeClassifier(max_depth=2).fit(X, y)
+        OptimalTreeClassifier(max_depth=2, structure=structure).fit(X, y)
     assert caplog.records

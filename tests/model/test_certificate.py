@@ -64,7 +64,7 @@ def test_printed_certificate() -> None:
     )
 
 
-@pytest.mark.parametrize("status", ["gap_reached", "time_limit", "stopped"])
+@pytest.mark.parametrize("status", ["gap_reached", "time_limit", "stopped", "interrupted"])
 def test_only_an_optimal_certificate_claims_a_proof(status: str) -> None:
     """Without a proof the first line says value and bound instead."""
     first = str(certificate(status=status, bound=100.0)).splitlines()[0]
