@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -153,7 +154,9 @@ class Certificate:
 
 
 def _relative(value: float, bound: float) -> float:
-    return 0.0 if value <= bound else (value - bound) / value
+    if value <= bound:
+        return 0.0
+    return (value - bound) / abs(value) if value else math.inf
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -67,7 +67,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     gap : float, default=0.0
         Stop as soon as ``(value - bound) / value`` is this small.
     preset : None or "paper", default=None
-        With "paper" the rules are searched with the limits of the paper's experiments.
+        With "paper" rules are generated as in the paper's experiments: K = 1000, at most 40 rounds and 10,000 rules,
+        fixed quantile bins in place of adaptive ones, no proof.
     n_jobs : int or None, default=None
         Threads; None means 1 and -1 all of them. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -242,7 +243,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             constraints=tuple(self.constraints),
         )
         search = partial(solve_tree, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb)
-        n_bins = self.n_bins if self.binning == "adaptive" else None
+        # The paper's thresholds are fixed quantiles.
+        n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
         thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
         if self.structure == "tree":
             refined = thresholds.tree(features, partial(search, splits=self.splits, max_children=self.max_children))
@@ -250,8 +252,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             return Outcome.of_tree(refined.problem, answer, names, refined.rounds)
         before = deadline.elapsed
         prepared = thresholds.better_problem(features, partial(search, splits="multiway", max_children=None))
-        if prepared.answer is not None and prepared.answer.solution.status == "interrupted":
-            raise KeyboardInterrupt
+        interrupted = prepared.answer is not None and prepared.answer.solution.status == "interrupted"
         spent = {"data": before, "thresholds": deadline.elapsed - before}
         found = solve_rules(
             prepared.problem,
@@ -259,10 +260,12 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             gap=self.gap,
             n_jobs=n_jobs,
             seed=seed,
-            deadline=deadline,
+            deadline=Deadline(0.0) if interrupted else deadline,
             progress=progress,
         )
         found = replace(found, seconds={**spent, **found.seconds})
+        if interrupted and found.status != "optimal":
+            found = replace(found, status="interrupted")
         return Outcome.of_rules(prepared.problem, found, names, prepared.rounds)
 
     def _certificate(

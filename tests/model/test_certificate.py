@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 
 import pytest
 
@@ -86,3 +87,11 @@ def test_to_dict_is_plain() -> None:
     assert plain["lp_gap"] == pytest.approx(0.86 / 127)
     assert plain["constraints"][0]["name"] == "recall"
     assert plain["seconds"] == {"data": 0.01, "pricing": 0.5}
+
+
+def test_gap_of_a_model_without_errors() -> None:
+    """A relaxation that ends a hair below zero does not break the gap of a model without errors."""
+    certificate = Certificate("optimal", 0.0, 0.0, 10.0, lp_value=-1e-6)
+    assert certificate.gap == 0.0
+    assert certificate.lp_gap == math.inf
+    assert "LP value" in str(certificate)
