@@ -39,7 +39,7 @@ SEARCH_SHARE = 0.1
 MOST_SEARCH_SECONDS = 60.0
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
-FIRST_TRY, SECOND_TRY, LAST_TRY = 0.1, 0.5, 0.5
+FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
 #: Largest set of rules handed to the MIP for a proof.
 PROOF_LIMIT = 60_000
 
@@ -260,7 +260,6 @@ class _Run:
             integral=self.integral,
             gap=self.options.gap if math.isinf(cutoff) else 0.0,
             deadline=deadline,
-            n_jobs=self.options.n_jobs,
             seed=self.options.seed,
         )
         self._offer(answer.columns)
