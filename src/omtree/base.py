@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.certificate import Certificate
 from omtree.data.build import encode_rows
-from omtree.data.columns import read_columns
+from omtree.data.columns import as_frame, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.family import TreeFamily
 from omtree.graph import FeatureGraph
@@ -137,6 +137,8 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
     """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
     if is_into_dataframe(X):
+        # Equal names are refused here, before scikit-learn stumbles over them.
+        as_frame(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
         validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
