@@ -87,8 +87,9 @@ def solve_rules(
     seed: int,
     deadline: Deadline,
     progress: Progress | None,
+    start: Sequence[Path] = (),
 ) -> Solution:
-    """The best set of disjoint rules.
+    """The best set of disjoint rules, no worse than those it starts from.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def solve_rules(
         return _single_rule(problem)
     options = columns.Options.paper() if preset == "paper" else columns.Options()
     options = replace(options, gap=gap, n_jobs=n_jobs, seed=seed)
-    solution: Solution = columns.solve(problem, options, deadline, progress=progress)
+    solution: Solution = columns.solve(problem, options, deadline, start=start, progress=progress)
     if not solution.paths:
         if solution.status == "infeasible":
             raise InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")

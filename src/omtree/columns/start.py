@@ -23,15 +23,16 @@ def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[li
     found = search_trees(dataclasses.replace(problem, rows=()), deadline=deadline, n_jobs=n_jobs)
     distinct = {id(tree): tree for tree in found.trees if tree is not None}
     for tree in distinct.values():
-        yield _leaves_of(tree, ())
+        yield leaves_of(tree)
     if found.interrupted:
         raise KeyboardInterrupt
 
 
-def _leaves_of(node: Node, above: tuple[Condition, ...]) -> list[Path]:
+def leaves_of(node: Node, above: tuple[Condition, ...] = ()) -> list[Path]:
+    """The leaves below a node as rules, with the conditions above it."""
     if not node.branches:
         return [Path(above, node.label)]
-    return [path for condition, child in node.branches for path in _leaves_of(child, (*above, condition))]
+    return [path for condition, child in node.branches for path in leaves_of(child, (*above, condition))]
 
 
 def greedy_paths(problem: Problem, seed: int) -> list[Path]:
