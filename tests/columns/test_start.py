@@ -82,3 +82,13 @@ def test_interrupted_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solution.status == "interrupted"
     assert solution.iterations == 0
     assert solution.value <= check(problem, trees[-1]) + 1e-9
+
+
+def test_of_equal_starts_the_smaller_one_is_kept() -> None:
+    """On tic-tac-toe three leaves do what the greedy tree needs four for: the rules have no more than three."""
+    problem = make_problem(datasets.tic_tac_toe().table(), 1.0 - np.eye(2), 2, 4, 9.58)
+    solution = omtree.columns.solve(problem)
+    smallest = min(
+        len(paths) for paths in tree_paths(problem, Deadline(30), 1) if check(problem, paths) <= solution.value
+    )
+    assert len(solution.paths) <= smallest
