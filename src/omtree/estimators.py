@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from omtree.base import OptimalTreeBase, check_names
 from omtree.certificate import Certificate
 from omtree.checker import check
+from omtree.columns.start import leaves_of
 from omtree.constraints import Constraint
 from omtree.data.binning import Binning
 from omtree.data.table import Feature, FloatArray
@@ -262,6 +263,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             seed=seed,
             deadline=Deadline(0.0) if interrupted else deadline,
             progress=progress,
+            start=leaves_of(prepared.answer.roots[-1]) if prepared.answer is not None and prepared.on_all else (),
         )
         found = replace(found, seconds={**spent, **found.seconds})
         if interrupted and found.status != "optimal":

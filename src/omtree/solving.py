@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -21,11 +22,15 @@ from omtree.tree import Tree
 
 @dataclass(frozen=True)
 class TreeAnswer:
-    """What the tree search found: a solution in the common terms, and the best tree of every size."""
+    """What the tree search found: a solution in the common terms, and the best tree of every size.
+
+    `proven` says whether the loss of every size is: at a limit, that of the largest alone can be.
+    """
 
     solution: Solution
     roots: Sequence[Node]
     losses: Sequence[float]
+    proven: bool = True
 
     def after(self, elapsed: float) -> TreeAnswer:
         """The answer with its times completed: what is not in it of the time so far went into the data."""
@@ -62,7 +67,7 @@ class Outcome:
     @classmethod
     def of_tree(cls, problem: Problem, answer: TreeAnswer, classes: Sequence[Any], rounds: int) -> Outcome:
         """The best tree of an answer."""
-        family = TreeFamily(answer.roots, problem, classes)
+        family = TreeFamily(answer.roots, problem, classes, proven=answer.proven)
         tree = family.tree(len(family))
         return cls(problem, answer.solution, tree.rules, tree, rounds, family, answer.losses)
 
@@ -82,8 +87,9 @@ def solve_rules(
     seed: int,
     deadline: Deadline,
     progress: Progress | None,
+    start: Sequence[Path] = (),
 ) -> Solution:
-    """The best set of disjoint rules.
+    """The best set of disjoint rules, no worse than those it starts from.
 
     Raises
     ------
@@ -94,7 +100,7 @@ def solve_rules(
         return _single_rule(problem)
     options = columns.Options.paper() if preset == "paper" else columns.Options()
     options = replace(options, gap=gap, n_jobs=n_jobs, seed=seed)
-    solution: Solution = columns.solve(problem, options, deadline, progress=progress)
+    solution: Solution = columns.solve(problem, options, deadline, start=start, progress=progress)
     if not solution.paths:
         if solution.status == "infeasible":
             raise InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
@@ -132,9 +138,9 @@ def solve_tree(
         raise InfeasibleError(f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf.")
     status: Status = "interrupted" if found.interrupted else found.status
     if status == "time_limit" and found.value - found.bound <= gap * found.value:
-        status = "gap_reached"
+        status = "optimal" if found.value <= found.bound else "gap_reached"
     solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
-    return TreeAnswer(solution, roots, found.losses.tolist())
+    return TreeAnswer(solution, roots, found.losses.tolist(), proven=found.status == "optimal")
 
 
 def search_space(
@@ -152,7 +158,7 @@ def search_space(
     """
     features = problem.table.features
     if structure == "tree":
-        kind = f"all {splits} trees of depth {problem.max_depth} and {problem.max_leaves:,} leaves or less"
+        kind = f"all {splits} trees of depth at most {problem.max_depth} and {_leaf_limit(problem.max_leaves)}"
     else:
         kind = (
             f"all sets of at most {problem.max_leaves:,} disjoint rules "
@@ -162,6 +168,19 @@ def search_space(
     if any(feature.kind == "numeric" for feature in features):
         text += f" (numbers cut {cuts})"
     return text
+
+
+def smaller_space(space: str, leaves: int) -> str:
+    """The sentence of `search_space` on trees, for another limit on their leaves.
+
+    >>> smaller_space("all binary trees of depth at most 3 and at most 8 leaves over 9 conditions", 1)
+    'all binary trees of depth at most 3 and at most 1 leaf over 9 conditions'
+    """
+    return re.sub(r"at most [\d,]+ lea(f|ves)\b", _leaf_limit(leaves), space, count=1)
+
+
+def _leaf_limit(leaves: int) -> str:
+    return f"at most {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
 
 
 def _single_rule(problem: Problem) -> Solution:

@@ -63,12 +63,13 @@ class Refined:
 class Prepared:
     """A problem with better thresholds, the round they are from, and the tree they were made for, if one was sought.
 
-    The tree is not one for the problem where the thresholds were found on a sample.
+    The tree is one for all samples (`on_all`) unless the thresholds were found on a part of them.
     """
 
     problem: Problem
     rounds: int
     answer: TreeAnswer | None = None
+    on_all: bool = False
 
 
 class ThresholdSearch:
@@ -142,7 +143,7 @@ class ThresholdSearch:
         problem = refined.problem
         if part is not training or self._pose.constraints:
             problem = self._pose(training, problem.table.features)
-        return Prepared(problem, refined.rounds, refined.answer)
+        return Prepared(problem, refined.rounds, refined.answer, on_all=part is training)
 
     def _sample_size(self, features: tuple[Feature, ...]) -> int:
         """How many samples to find thresholds on."""

@@ -51,6 +51,11 @@ X, Y = load_iris(return_X_y=True)
         ("max_children", 1, "at least 2"),
         ("binning", "magic", "'adaptive', 'quantile', 'supervised' or 'exact'"),
         ("cache_mb", 0, "positive"),
+        ("feature_kinds", "numeric", "a dict"),
+        ("feature_order", 3, "a list"),
+        ("n_jobs", 0, "-1 for all"),
+        ("n_jobs", 1.5, "-1 for all"),
+        ("n_jobs", "2", "-1 for all"),
     ],
 )
 def test_parameters(name: str, value: Any, advice: str) -> None:
@@ -71,6 +76,7 @@ def test_parameters(name: str, value: Any, advice: str) -> None:
         (np.zeros(150), "zero"),
         (np.ones(149), "150 rows"),
         (np.full(150, np.nan), "finite"),
+        (np.array(["heavy"] * 150), "not numbers"),
     ],
 )
 def test_weights(weight: np.ndarray, advice: str) -> None:
@@ -91,6 +97,7 @@ def test_weights(weight: np.ndarray, advice: str) -> None:
         (X, np.where(Y == 1, np.nan, Y), "y has missing"),
         (X, Y + 0.5, "Unknown label type"),
         (X, np.array(["a", 1] * 75, dtype=object), "cannot be sorted"),
+        (pd.DataFrame(X, columns=list("abca")), Y, "several columns named 'a'; give each its own name"),
         (np.where(X > 7, np.inf, X), Y, "'x0' has infinite"),
         (pd.DataFrame({"age": np.where(Y, np.inf, 1.0)}), Y, "'age' has infinite"),
     ],

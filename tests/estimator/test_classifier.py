@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import pickle
 from typing import Any
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import omtree.search
 from omtree import Certificate, OptimalTreeClassifier, RuleSet, Tree, to_text
 
 STRUCTURES = ["rules", "tree"]
@@ -220,7 +222,7 @@ def test_loss_by_leaves_and_with_leaves() -> None:
             assert smaller.certificate_.value == value == (smaller.predict(X) != y).sum()
             assert smaller.tree_.n_leaves == smaller.certificate_.leaves <= leaves
     assert model.max_leaves is None
-    with pytest.raises(ValueError, match=r"leaves=9 is not possible; use a number from 1 to 4\."):
+    with pytest.raises(ValueError, match=r"leaves=9 is not possible; use a whole number from 1 to 4\."):
         model.with_leaves(9)
     with pytest.raises(ValueError, match="structure='tree'"):
         OptimalTreeClassifier(max_depth=1, structure="rules").fit(X, y).with_leaves(1)
@@ -309,3 +311,34 @@ def test_progress_goes_to_the_logger(structure: Any, caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.INFO, logger="omtree"):
         OptimalTreeClassifier(max_depth=2, structure=structure).fit(X, y)
     assert caplog.records
+
+
+def test_the_certificate_of_a_smaller_tree_speaks_of_smaller_trees() -> None:
+    """`with_leaves` proves its model among the trees of that size, also when asked of a smaller tree again."""
+    model = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(*flowers())
+    small = model.with_leaves(1)
+    assert "at most 1 leaf over" in small.certificate_.search_space
+    assert "at most 3 leaves over" in small.with_leaves(3).certificate_.search_space
+    assert small.with_leaves(4).certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize("leaves", [0, 5, 2.5, True, "two", None])
+def test_impossible_sizes(leaves: Any) -> None:
+    """`with_leaves` says which sizes there are."""
+    model = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(*flowers())
+    with pytest.raises(ValueError, match="use a whole number from 1 to 4"):
+        model.with_leaves(leaves)
+
+
+def test_a_proof_at_the_limit_is_one_of_the_largest_tree_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that meets the loss is a proof, whatever ended the search; smaller trees are not proven by it."""
+    honest = omtree.search.solve
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        return dataclasses.replace(honest(*args, **kwargs), status="time_limit")
+
+    monkeypatch.setattr(omtree.search, "solve", late)
+    model = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(*flowers())
+    assert model.certificate_.status == "optimal"
+    smaller = model.with_leaves(1).certificate_
+    assert (smaller.status, smaller.bound) == ("time_limit", model.certificate_.bound)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import omtree.columns.engine
 import omtree.search
 import omtree.thresholds
 from datasets import tic_tac_toe
@@ -248,3 +249,16 @@ def test_a_short_time_limit_gives_a_model() -> None:
     X, y = band()
     model = OptimalTreeClassifier(max_depth=4, time_limit=0.01).fit(X, y)
     assert model.certificate_.bound <= model.certificate_.value == (model.predict(X) != y).sum()
+
+
+def test_rules_start_from_the_tree_the_thresholds_were_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules are no worse than the refined tree, even when their engine has no time for anything of its own."""
+    X, y = band()
+    tree = value(X, y, max_depth=2)
+
+    def no_time(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(omtree.columns.engine, "greedy_paths", no_time)
+    with pytest.warns(UserWarning, match="interrupted"):
+        assert value(X, y, max_depth=2, structure="rules") <= tree

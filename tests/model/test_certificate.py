@@ -95,3 +95,10 @@ def test_gap_of_a_model_without_errors() -> None:
     assert certificate.gap == 0.0
     assert certificate.lp_gap == math.inf
     assert "LP value" in str(certificate)
+
+
+def test_a_rule_without_conditions_reads_well() -> None:
+    """The one rule of a constant model is said to be for all rows."""
+    text = str(Certificate("optimal", 3.0, 3.0, 10.0, leaves=1, depth=0))
+    assert "1 rule for all rows" in text
+    assert "0 conditions" not in text

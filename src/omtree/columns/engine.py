@@ -280,10 +280,11 @@ class _Run:
         return answer
 
     def _offer(self, columns: IntArray) -> None:
-        """Takes these columns as the best model if they are one and are better."""
+        """Takes these columns as the best model if they are one and are better, or as good with fewer rules."""
         if len(columns) and self.pool.is_model(columns):
             value = float(self.pool.loss[columns].sum())
-            if value < self.value - self.zero:
+            fewer = value <= self.value and len(columns) < len(self.best)
+            if fewer or value < self.value - self.zero:
                 self.value, self.best = value, np.asarray(columns)
                 self.best_paths = tuple(self.pool.path(j) for j in columns)
 
