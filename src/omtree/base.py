@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -35,6 +36,7 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
     certificate_: Certificate
     loss_by_leaves_: FloatArray
     _family: TreeFamily
+    _kinds: Mapping[str, Any] | None
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The rule that answers for each row, as a position in ``rules_``.
@@ -131,7 +133,7 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
     def _encode(self, X: Any) -> CodeArray:
         check_is_fitted(self, "certificate_")
         check_names(self, X, reset=False)
-        return encode_rows(read_columns(X, self.feature_kinds, training=False), self.rules_.features)
+        return encode_rows(read_columns(X, self._kinds, training=False), self.rules_.features)
 
 
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:

@@ -213,6 +213,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         if "feature_names_in_" in vars(learner):
             self.feature_names_in_ = learner.feature_names_in_
         self.classes_ = training.classes
+        self._kinds = self.feature_kinds  # of this fit, whatever becomes of the parameter
         self.graph_ = outcome.problem.graph
         self.rules_ = outcome.rules
         self.tree_ = outcome.tree

@@ -342,3 +342,12 @@ def test_a_proof_at_the_limit_is_one_of_the_largest_tree_alone(monkeypatch: pyte
     assert model.certificate_.status == "optimal"
     smaller = model.with_leaves(1).certificate_
     assert (smaller.status, smaller.bound) == ("time_limit", model.certificate_.bound)
+
+
+def test_parameters_changed_after_the_fit_do_not_change_the_model() -> None:
+    """A fitted model reads new data the way it read the training data, whatever its parameters say by then."""
+    frame = pd.DataFrame({"size": ["1", "2", "10", "1", "2", "10"] * 5})
+    y = [0, 1, 1, 0, 1, 1] * 5
+    model = OptimalTreeClassifier(max_depth=1, feature_kinds={"size": ["1", "2", "10"]}).fit(frame, y)
+    model.set_params(feature_kinds=None)
+    assert model.predict(frame).tolist() == y

@@ -37,6 +37,8 @@ MOST_SMOOTHING = 0.8
 #: Share of the time, and most time, in which the tree search may look for a start.
 SEARCH_SHARE = 0.1
 MOST_SEARCH_SECONDS = 60.0
+#: Share of the time for generation where the MIP has to find the model.
+WITHOUT_PROOF = 0.6
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
@@ -149,10 +151,12 @@ class _Run:
         options = self.options
         tolerance = FIRST_TOLERANCE
         share = 0.0
-        while not self.deadline.expired and not self._limit_reached():
+        # Without a proof to come, the model is found by the MIP, which needs its part of the time.
+        deadline = self.deadline if options.proof else self._part_of_time(WITHOUT_PROOF)
+        while not deadline.expired and not self._limit_reached():
             self.iterations += 1
             with self._phase("lp"):
-                point = self.master.solve(tolerance, self.deadline)
+                point = self.master.solve(tolerance, deadline)
                 new_rows = self.master.add_violated_rows(point)
             duals = point.duals
             if self.best_duals is not None:
