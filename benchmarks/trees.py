@@ -22,15 +22,17 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
+import sets
 from omtree import OptimalTreeClassifier
 
-ORDERS = {
-    "buying": ["low", "med", "high", "vhigh"],
-    "maint": ["low", "med", "high", "vhigh"],
-    "doors": ["2", "3", "4", "5more"],
-    "persons": ["2", "4", "more"],
-    "lug_boot": ["small", "med", "big"],
-    "safety": ["low", "med", "high"],
+#: Names of the 0/1 encodings that differ from those of the original sets.
+ORIGINALS = {
+    "breast-cancer": "breast-cancer_complete",
+    "car_evaluation": "car-evaluation",
+    "house-votes-84": "house-votes-84_complete",
+    "monk1": "monks-1",
+    "monk2": "monks-2",
+    "monk3": "monks-3",
 }
 THRESHOLD_SETS = ["pendigits", "avila", "eeg-eye-state", "htru2", "shuttle"]
 #: Cases that the rival solves faster than this are shown but do not count.
@@ -230,22 +232,14 @@ def compare_million(arguments: argparse.Namespace) -> None:
 def compare_multiway(arguments: argparse.Namespace) -> None:
     """The multiway optimum over the original features against the binary one over the same thresholds."""
     report = Report("multiway against binary, same data", "binary", "multiway")
-    sets: list[tuple[str, Any, np.ndarray, Any, dict[str, Any], tuple[int, ...]]] = []
-    originals = {"car_evaluation": "car-evaluation", "monk1": "monks-1", "monk2": "monks-2", "monk3": "monks-3"}
+    cases: list[tuple[str, Any, np.ndarray, Any, dict[str, Any], tuple[int, ...]]] = []
     for name, X, y in small_sets(arguments.data):
-        path = arguments.data / f"{originals.get(name, name)}.csv"
-        for candidate in (path, path.with_name(f"{path.stem}_complete.csv")):
-            if candidate.exists() and len(pd.read_csv(candidate)) == len(y):
-                frame = pd.read_csv(candidate, dtype=str, keep_default_na=False).drop(columns="target")
-                kinds: dict[str, Any] = {c: ORDERS[c] for c in frame if c in ORDERS and name == "car_evaluation"}
-                if name in ("balance-scale", "hayes-roth"):
-                    kinds = {c: sorted(set(frame[c])) for c in frame}
-                sets.append((name, X, y, frame, kinds, (2, 3, 4, 5)))
-                break
+        frame, _, kinds = sets.load(arguments.data, ORIGINALS.get(name, name))
+        cases.append((name, X, y, frame, kinds, (2, 3, 4, 5)))
     for name in THRESHOLD_SETS:
         frame, y = numeric_set(arguments.data, name)
-        sets.append((name, threshold_columns(frame, 10), y, binned(frame, 10), {}, (2, 3)))
-    for name, X, y, original, kinds, depths in sets:
+        cases.append((name, threshold_columns(frame, 10), y, binned(frame, 10), {}, (2, 3)))
+    for name, X, y, original, kinds, depths in cases:
         for depth in arguments.depths or depths:
             run = {"n_jobs": arguments.jobs, "seconds": arguments.limit}
             binary = best_of(lambda: fit_ours(X, y, depth, "binary", **run))  # noqa: B023
