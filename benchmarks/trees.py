@@ -3,7 +3,7 @@
 Binary trees are compared on the same 0/1 columns, with the same depth and support and no limit on leaves; then the
 multiway tree over the original features is timed against the binary one. Needs ``pip install omtree[bench]``.
 
-    python benchmarks/trees.py --data DIR [--part small|thresholds|million|multiway|covertype]
+    python benchmarks/trees.py --data DIR [--part small thresholds million multiway covertype greedy growth]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import math
 import resource
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,21 +20,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
 
-from omtree.data.build import make_features, make_table
-from omtree.data.columns import read_columns
-from omtree.deadline import Deadline
-from omtree.graph import FeatureGraph
-from omtree.problem import Problem
-from omtree.search import solve
+import sets
+from omtree import OptimalTreeClassifier
 
-ORDERS = {
-    "buying": ["low", "med", "high", "vhigh"],
-    "maint": ["low", "med", "high", "vhigh"],
-    "doors": ["2", "3", "4", "5more"],
-    "persons": ["2", "4", "more"],
-    "lug_boot": ["small", "med", "big"],
-    "safety": ["low", "med", "high"],
+#: Names of the 0/1 encodings that differ from those of the original sets.
+ORIGINALS = {
+    "breast-cancer": "breast-cancer_complete",
+    "car_evaluation": "car-evaluation",
+    "house-votes-84": "house-votes-84_complete",
+    "monk1": "monks-1",
+    "monk2": "monks-2",
+    "monk3": "monks-3",
 }
 THRESHOLD_SETS = ["pendigits", "avila", "eeg-eye-state", "htru2", "shuttle"]
 #: Cases that the rival solves faster than this are shown but do not count.
@@ -53,7 +52,6 @@ def fit_ours(
     X: Any,
     y: np.ndarray,
     max_depth: int,
-    support: float,
     splits: str,
     *,
     n_bins: int = 8,
@@ -61,19 +59,33 @@ def fit_ours(
     categories: str = "groups",
     n_jobs: int = 1,
     seconds: float | None = None,
-    every_size: bool = False,
 ) -> Fit:
-    """From data to the optimal tree; the only place that knows how that is done."""
+    """A whole call of `fit`, from data to checked model, with fixed thresholds and 1 % support."""
+    model = OptimalTreeClassifier(
+        max_depth=max_depth,
+        min_samples_leaf=0.01,
+        structure="tree",
+        splits=splits,  # type: ignore[arg-type]
+        binning="quantile",
+        n_bins=n_bins,
+        feature_kinds=kinds,
+        categories=categories,  # type: ignore[arg-type]
+        n_jobs=n_jobs,
+        time_limit=seconds,
+    )
     started = time.perf_counter()
-    classes, codes = np.unique(y, return_inverse=True)
-    columns = read_columns(X, kinds)
-    features, _ = make_features(columns, codes, len(classes), n_bins=n_bins)
-    table = make_table(columns, features, codes, len(classes))
-    graph = FeatureGraph(features, categories)  # type: ignore[arg-type]
-    costs = 1.0 - np.eye(len(classes))
-    problem = Problem(table, graph, costs, max_depth, 2**max_depth, support)
-    solution = solve(problem, splits=splits, n_jobs=n_jobs, deadline=Deadline(seconds), every_size=every_size)  # type: ignore[arg-type]
-    return Fit(solution.value, time.perf_counter() - started, solution.status)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # constant columns
+        model.fit(X, y)
+    return Fit(model.certificate_.value, time.perf_counter() - started, model.certificate_.status)
+
+
+def fit_greedy(X: pd.DataFrame, y: np.ndarray, max_depth: int) -> Fit:
+    """Scikit-learn's tree on the raw numbers."""
+    started = time.perf_counter()
+    model = DecisionTreeClassifier(max_depth=max_depth).fit(X, y)
+    seconds = time.perf_counter() - started
+    return Fit(float((model.predict(X) != y).sum()), seconds)
 
 
 def fit_streed(X: np.ndarray, y: np.ndarray, max_depth: int, support: float, limit: float) -> Fit:
@@ -187,7 +199,7 @@ def compare_small(arguments: argparse.Namespace) -> None:
         support = 0.01 * len(y)
         for depth in arguments.depths or (2, 3, 4, 5):
             rival = best_of(lambda: fit_streed(X, y, depth, support, arguments.limit))  # noqa: B023
-            ours = best_of(lambda: fit_ours(X, y, depth, support, "binary", n_jobs=arguments.jobs))  # noqa: B023
+            ours = best_of(lambda: fit_ours(X, y, depth, "binary", n_jobs=arguments.jobs))  # noqa: B023
             report.add(name, depth, rival, ours, rival.seconds >= COUNTED_FROM)
     report.close()
 
@@ -200,7 +212,7 @@ def compare_thresholds(arguments: argparse.Namespace) -> None:
         X = threshold_columns(frame, 10)
         for depth in arguments.depths or (2, 3):
             rival = best_of(lambda: fit_streed(X, y, depth, 0.01 * len(y), arguments.limit))  # noqa: B023
-            ours = best_of(lambda: fit_ours(X, y, depth, 0.01 * len(y), "binary", n_jobs=arguments.jobs))  # noqa: B023
+            ours = best_of(lambda: fit_ours(X, y, depth, "binary", n_jobs=arguments.jobs))  # noqa: B023
             report.add(name, depth, rival, ours, rival.seconds >= COUNTED_FROM)
     report.close()
 
@@ -211,7 +223,7 @@ def compare_million(arguments: argparse.Namespace) -> None:
     frame, y = million()
     X = threshold_columns(frame, 4)
     for depth in arguments.depths or (3,):
-        ours = fit_ours(X, y, depth, 0.01 * len(y), "binary", n_jobs=arguments.jobs)
+        ours = fit_ours(X, y, depth, "binary", n_jobs=arguments.jobs)
         rival = fit_streed(X, y, depth, 0.01 * len(y), arguments.limit)
         report.add("synthetic", depth, rival, ours)
     report.close()
@@ -220,27 +232,18 @@ def compare_million(arguments: argparse.Namespace) -> None:
 def compare_multiway(arguments: argparse.Namespace) -> None:
     """The multiway optimum over the original features against the binary one over the same thresholds."""
     report = Report("multiway against binary, same data", "binary", "multiway")
-    sets: list[tuple[str, Any, np.ndarray, Any, dict[str, Any], tuple[int, ...]]] = []
-    originals = {"car_evaluation": "car-evaluation", "monk1": "monks-1", "monk2": "monks-2", "monk3": "monks-3"}
+    cases: list[tuple[str, Any, np.ndarray, Any, dict[str, Any], tuple[int, ...]]] = []
     for name, X, y in small_sets(arguments.data):
-        path = arguments.data / f"{originals.get(name, name)}.csv"
-        for candidate in (path, path.with_name(f"{path.stem}_complete.csv")):
-            if candidate.exists() and len(pd.read_csv(candidate)) == len(y):
-                frame = pd.read_csv(candidate, dtype=str, keep_default_na=False).drop(columns="target")
-                kinds: dict[str, Any] = {c: ORDERS[c] for c in frame if c in ORDERS and name == "car_evaluation"}
-                if name in ("balance-scale", "hayes-roth"):
-                    kinds = {c: sorted(set(frame[c])) for c in frame}
-                sets.append((name, X, y, frame, kinds, (2, 3, 4, 5)))
-                break
+        frame, _, kinds = sets.load(arguments.data, ORIGINALS.get(name, name))
+        cases.append((name, X, y, frame, kinds, (2, 3, 4, 5)))
     for name in THRESHOLD_SETS:
         frame, y = numeric_set(arguments.data, name)
-        sets.append((name, threshold_columns(frame, 10), y, binned(frame, 10), {}, (2, 3)))
-    for name, X, y, original, kinds, depths in sets:
+        cases.append((name, threshold_columns(frame, 10), y, binned(frame, 10), {}, (2, 3)))
+    for name, X, y, original, kinds, depths in cases:
         for depth in arguments.depths or depths:
-            support = 0.01 * len(y)
             run = {"n_jobs": arguments.jobs, "seconds": arguments.limit}
-            binary = best_of(lambda: fit_ours(X, y, depth, support, "binary", **run))  # noqa: B023
-            multiway = best_of(lambda: fit_ours(original, y, depth, support, "multiway", kinds=kinds, n_bins=16, **run))  # noqa: B023
+            binary = best_of(lambda: fit_ours(X, y, depth, "binary", **run))  # noqa: B023
+            multiway = best_of(lambda: fit_ours(original, y, depth, "multiway", kinds=kinds, n_bins=16, **run))  # noqa: B023
             report.add(f"{name} {'' if multiway.status == 'optimal' else multiway.status}", depth, binary, multiway)
     report.close()
 
@@ -254,11 +257,38 @@ def covertype(arguments: argparse.Namespace) -> None:
     for depth, n_bins in ((2, 4), (3, 8), (4, 4)):
         if arguments.depths and depth not in arguments.depths:
             continue
-        support = 0.01 * len(y)
         run = {"n_jobs": arguments.jobs, "seconds": arguments.limit}
-        fit = fit_ours(frame, y, depth, support, "multiway", n_bins=n_bins, **run)  # type: ignore[arg-type]
+        fit = fit_ours(frame, y, depth, "multiway", n_bins=n_bins, **run)  # type: ignore[arg-type]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"| {n_bins} | {depth} | {fit.errors:.0f} | {fit.status} | {fit.seconds:.2f} | {peak:.0f} |", flush=True)
+
+
+def compare_greedy(arguments: argparse.Namespace) -> None:
+    """The optimal multiway tree against scikit-learn's greedy one, both from data frame to model."""
+    report = Report("optimal multiway against greedy, depth 3", "scikit-learn", "omtree")
+    for name, (frame, y), n_bins in (
+        ("synthetic", million(), 5),
+        ("covertype", numeric_set(arguments.data, "covertype"), 8),
+    ):
+        rival = fit_greedy(frame, y, 3)
+        ours = fit_ours(frame, y, 3, "multiway", n_bins=n_bins, n_jobs=arguments.jobs, seconds=arguments.limit)
+        report.add(name, 3, rival, ours)
+    report.close()
+
+
+def growth(arguments: argparse.Namespace) -> None:
+    """Seconds against rows, drawn from covertype with replacement."""
+    print("\n### growth in rows: covertype, depth 2, 8 bins, multiway\n\n| rows | seconds |\n|---|---|")
+    frame, y = numeric_set(arguments.data, "covertype")
+    sizes = [10_000, 30_000, 100_000, 300_000, 1_000_000]
+    seconds = []
+    for size in sizes:
+        drawn = np.random.default_rng(0).integers(0, len(y), size)
+        fit = best_of(lambda: fit_ours(frame.iloc[drawn], y[drawn], 2, "multiway", n_jobs=arguments.jobs))  # noqa: B023
+        seconds.append(fit.seconds)
+        print(f"| {size} | {fit.seconds:.3f} |", flush=True)
+    slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
+    print(f"\nslope of log seconds against log rows: **{slope:.2f}**")
 
 
 PARTS = {
@@ -267,6 +297,8 @@ PARTS = {
     "million": compare_million,
     "multiway": compare_multiway,
     "covertype": covertype,
+    "greedy": compare_greedy,
+    "growth": growth,
 }
 
 

@@ -45,7 +45,7 @@ def main() -> None:
     data = load_breast_cancer(as_frame=True)
     diagnosis = data.target.map({0: "malignant", 1: "benign"})
     X_train, X_test, y_train, y_test = train_test_split(data.data, diagnosis, random_state=0)
-    tree = OptimalTreeClassifier(structure="tree", max_depth=2, time_limit=6).fit(X_train, y_train)
+    tree = OptimalTreeClassifier(max_depth=2, time_limit=6).fit(X_train, y_train)
     show(f"Breast cancer: a tree over {X_train.shape[1]} measurements", tree)
     print(f"right on {100 * tree.score(X_test, y_test):.1f} % of {len(X_test)} patients it has not seen\n")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.certificate import Certificate
 from omtree.data.build import encode_rows
-from omtree.data.columns import read_columns
+from omtree.data.columns import as_frame, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.family import TreeFamily
 from omtree.graph import FeatureGraph
 from omtree.rules import RuleSet
+from omtree.solving import smaller_space
 from omtree.tree import Tree
 
 
@@ -34,6 +36,7 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
     certificate_: Certificate
     loss_by_leaves_: FloatArray
     _family: TreeFamily
+    _kinds: Mapping[str, Any] | None
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The rule that answers for each row, as a position in ``rules_``.
@@ -97,21 +100,28 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise ValueError("with_leaves needs a model that was fitted with structure='tree'.")
-        if not 1 <= leaves <= len(family):
-            raise ValueError(f"leaves={leaves!r} is not possible; use a number from 1 to {len(family)}.")
+        if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
+            raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
         tree = family.tree(leaves)
         value = float(self.loss_by_leaves_[leaves - 1])
-        proven = self.certificate_.status == "optimal"
+        # A bound for larger trees holds for smaller ones as well.
+        bound = value if family.proven else self.certificate_.bound
+        status = self.certificate_.status
+        if value <= bound:
+            status = "optimal"
+        elif status in ("optimal", "gap_reached"):
+            status = "time_limit"
         model = copy.copy(self)
         model.max_leaves = leaves
         model.tree_, model.rules_ = tree, tree.rules
-        # A bound for larger trees holds for smaller ones as well.
         model.certificate_ = replace(
             self.certificate_,
+            status=status,
             value=value,
-            bound=value if proven else self.certificate_.bound,
+            bound=bound,
             leaves=tree.n_leaves,
             depth=tree.depth,
+            search_space=smaller_space(self.certificate_.search_space, leaves),
         )
         return model
 
@@ -123,12 +133,14 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
     def _encode(self, X: Any) -> CodeArray:
         check_is_fitted(self, "certificate_")
         check_names(self, X, reset=False)
-        return encode_rows(read_columns(X, self.feature_kinds, training=False), self.rules_.features)
+        return encode_rows(read_columns(X, self._kinds, training=False), self.rules_.features)
 
 
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
     """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
     if is_into_dataframe(X):
+        # Equal names are refused here, before scikit-learn stumbles over them.
+        as_frame(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
         validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)

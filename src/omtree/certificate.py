@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -104,11 +105,11 @@ class Certificate:
 
     def __str__(self) -> str:
         share = f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
-        size = (
-            f"{_count(self.leaves, 'leaf', 'leaves')}, depth {self.depth}"
-            if self.structure == "tree"
-            else f"{_count(self.leaves, 'rule', 'rules')}, at most {_count(self.depth, 'condition', 'conditions')} each"
-        )
+        if self.structure == "tree":
+            size = f"{_count(self.leaves, 'leaf', 'leaves')}, depth {self.depth}"
+        else:
+            size = _count(self.leaves, "rule", "rules")
+            size += f", at most {_count(self.depth, 'condition', 'conditions')} each" if self.depth else " for all rows"
         lines = [
             (self.unit, f"{number(self.value)} of {number(self.weight)}{share}"),
             ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)"),
@@ -153,7 +154,9 @@ class Certificate:
 
 
 def _relative(value: float, bound: float) -> float:
-    return 0.0 if value <= bound else (value - bound) / value
+    if value <= bound:
+        return 0.0
+    return (value - bound) / abs(value) if value else math.inf
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,23 +18,20 @@ from sklearn.utils import check_random_state
 from omtree.base import OptimalTreeBase, check_names
 from omtree.certificate import Certificate
 from omtree.checker import check
+from omtree.columns.start import leaves_of
 from omtree.constraints import Constraint
 from omtree.data.binning import Binning
-from omtree.data.build import encode_rows, make_features, make_table
-from omtree.data.columns import Columns, read_columns
-from omtree.data.table import CodeArray, FloatArray
+from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
-from omtree.family import TreeFamily
-from omtree.graph import Categories, FeatureGraph
+from omtree.graph import Categories
 from omtree.objectives import Objective, find_objective
 from omtree.order import feature_positions
 from omtree.parameters import check_parameters, least_support, most_leaves
-from omtree.problem import Problem
+from omtree.posing import Pose
 from omtree.progress import reporter
-from omtree.rules import RuleSet
-from omtree.solving import search_space, solve_rules, solve_tree
-from omtree.targets import check_weights, class_scale, encode_labels
-from omtree.tree import Tree
+from omtree.solving import Outcome, search_space, solve_rules, solve_tree
+from omtree.thresholds import ThresholdSearch, cuts_in_words
+from omtree.training import Training
 
 
 class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[misc]
@@ -47,14 +45,14 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Most rules in the model; None means ``2**max_depth``.
     min_samples_leaf : int or float, default=0.01
         Least sample weight in one rule: a whole number is a weight, a fraction is a share of all the weight.
-    structure : {"rules", "tree"}, default="rules"
-        A set of disjoint rules, or a multiway tree.
+    structure : {"tree", "rules"}, default="tree"
+        A multiway tree, or a set of disjoint rules: those can have a lower loss, and take longer.
     objective : str or Objective, default="error"
         What is minimised; "error" is the weight of the misclassified rows.
     constraints : sequence of Constraint, default=()
         What the whole model has to respect.
     n_bins : int, default=8
-        Most bins of a numeric column; one with fewer distinct values keeps them all.
+        About how many bins a numeric column has; one with fewer distinct values keeps them all.
     categories : {"groups", "values"}, default="groups"
         Whether a condition on a nominal column may name several of its values, or one only.
     feature_kinds : dict or None, default=None
@@ -70,7 +68,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     gap : float, default=0.0
         Stop as soon as ``(value - bound) / value`` is this small.
     preset : None or "paper", default=None
-        With "paper" the rules are searched with the limits of the paper's experiments.
+        With "paper" rules are generated as in the paper's experiments: K = 1000, at most 40 rounds and 10,000 rules,
+        fixed quantile bins in place of adaptive ones, no proof.
     n_jobs : int or None, default=None
         Threads; None means 1 and -1 all of them. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -81,9 +80,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Trees only: whether a node may have more than two children.
     max_children : int or None, default=None
         Trees only: most children of one node.
-    binning : {"quantile", "supervised", "exact"}, default="quantile"
-        Where numeric columns may be cut: into bins of equal weight, where the label changes (both at most `n_bins`
-        bins), or between any two values (few distinct values only).
+    binning : {"adaptive", "quantile", "supervised", "exact"}, default="adaptive"
+        Where numeric columns may be cut: into `n_bins` bins of equal weight ("quantile") or where the label changes
+        most ("supervised"); between any two values ("exact", at most 254 of them). "adaptive" starts with quantiles
+        and cuts finer around the thresholds of the best tree, as long as that gives a better one.
     cache_mb : float, default=1024
         Trees only: most memory for solved subproblems.
 
@@ -125,7 +125,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         max_depth: int = 3,
         max_leaves: int | None = None,
         min_samples_leaf: float = 0.01,
-        structure: Literal["rules", "tree"] = "rules",
+        structure: Literal["rules", "tree"] = "tree",
         objective: str | Objective = "error",
         constraints: Sequence[Constraint] = (),
         n_bins: int = 8,
@@ -142,7 +142,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         *,
         splits: Literal["multiway", "binary"] = "multiway",
         max_children: int | None = None,
-        binning: Binning = "quantile",
+        binning: Binning | Literal["adaptive"] = "adaptive",
         cache_mb: float = 1024,
     ) -> None:
         self.max_depth = max_depth
@@ -189,83 +189,108 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             When no model meets the limits and constraints.
         """
         check_parameters(vars(self))
+        if self.structure == "tree" and tuple(self.constraints):
+            # They couple the leaves of a tree.
+            raise ValueError("constraints need structure='rules'; set it, or remove the constraints.")
         objective = find_objective(self.objective)
         deadline = Deadline(self.time_limit)
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-
         # A copy learns the names of the columns, so that a failing fit leaves nothing behind in this estimator.
         learner = copy.copy(self)
         check_names(learner, X, reset=True)
-        inputs = read_columns(X, self.feature_kinds)
-        classes, labels = encode_labels(y)
-        if len(labels) != inputs.n_samples:
-            raise ValueError(f"X has {inputs.n_samples} rows and y has {len(labels)} labels; give one label per row.")
-        weight = check_weights(sample_weight, len(labels))
-        totals = np.bincount(labels, weights=weight, minlength=len(classes)).astype(np.float64, copy=False)
-        scale = class_scale(self.class_weight, classes, totals)
-        if np.count_nonzero(totals * scale) < 2:
-            raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
-
-        # The data layer knows equal weights as None. Bins follow the rows themselves, not what their classes are worth.
-        uneven = None if sample_weight is None else weight
-        features, dropped = make_features(inputs, labels, len(classes), uneven, self.n_bins, self.binning)
+        training = Training.read(X, y, sample_weight, self.class_weight, self.feature_kinds)
+        features, dropped = training.features(self.n_bins, "quantile" if self.binning == "adaptive" else self.binning)
         if dropped:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=2)
-        if self.class_weight is not None:
-            weight = uneven = weight * scale[labels]
-        total = float((totals * scale).sum())
-        table = make_table(inputs, features, labels, len(classes), uneven)
-        order = feature_positions(self.feature_order, inputs.names, table, seed)
-        problem = Problem(
-            table,
-            FeatureGraph(table.features, self.categories, order),
-            objective.costs(len(classes)),
-            max_depth=int(self.max_depth),
-            max_leaves=most_leaves(self.max_leaves, self.max_depth, len(labels)),
-            min_support=least_support(self.min_samples_leaf, total),
-            rows=tuple(row for constraint in self.constraints for row in constraint.rows(table)),
-        )
-        data_seconds = deadline.elapsed
+        outcome = self._solve(training, features, objective, deadline)
+        if outcome.found.status == "interrupted":
+            warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=2)
+        certificate = self._certificate(outcome, training, objective, deadline)
 
-        names = classes.tolist()
+        for name in ("feature_names_in_", "loss_by_leaves_", "_family"):
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = learner.n_features_in_
+        if "feature_names_in_" in vars(learner):
+            self.feature_names_in_ = learner.feature_names_in_
+        self.classes_ = training.classes
+        self._kinds = self.feature_kinds  # of this fit, whatever becomes of the parameter
+        self.graph_ = outcome.problem.graph
+        self.rules_ = outcome.rules
+        self.tree_ = outcome.tree
+        self.certificate_ = certificate
+        if outcome.family is not None:
+            self.loss_by_leaves_ = np.array(outcome.losses)
+            self._family = outcome.family
+        return self
+
+    def _solve(
+        self, training: Training, features: tuple[Feature, ...], objective: Objective, deadline: Deadline
+    ) -> Outcome:
+        """The best model over these features, or over finer thresholds."""
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        names = training.classes.tolist()
         n_jobs = effective_n_jobs(self.n_jobs)
-        family = answer = None
+        progress = reporter(self.verbose)
+        order = feature_positions(
+            self.feature_order, training.columns.names, features, lambda: training.table(features), seed
+        )
+        pose = Pose(
+            objective.costs(len(names)),
+            max_depth=int(self.max_depth),
+            max_leaves=most_leaves(self.max_leaves, self.max_depth, len(training)),
+            min_support=least_support(self.min_samples_leaf, training.total),
+            total=training.total,
+            categories=self.categories,
+            order=order,
+            constraints=tuple(self.constraints),
+        )
+        search = partial(solve_tree, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb)
+        # The paper's thresholds are fixed quantiles.
+        n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
+        thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
         if self.structure == "tree":
-            answer = solve_tree(
-                problem,
-                splits=self.splits,
-                max_children=self.max_children,
-                n_jobs=n_jobs,
-                cache_mb=self.cache_mb,
-                deadline=deadline,
-            )
-            found = answer.solution
-            family = TreeFamily(answer.roots, problem, names)
-            tree: Tree | None = family.tree(len(family))
-            rules = family.tree(len(family)).rules
-        else:
-            found = solve_rules(
-                problem,
-                preset=self.preset,
-                gap=self.gap,
-                n_jobs=n_jobs,
-                seed=seed,
-                deadline=deadline,
-                progress=reporter(self.verbose),
-            )
-            rules = RuleSet.from_paths(found.paths, problem, names).by_support()
-            tree = Tree.from_rules(rules)
+            refined = thresholds.tree(features, partial(search, splits=self.splits, max_children=self.max_children))
+            answer = refined.answer.after(deadline.elapsed)
+            return Outcome.of_tree(refined.problem, answer, names, refined.rounds)
+        before = deadline.elapsed
+        prepared = thresholds.better_problem(features, partial(search, splits="multiway", max_children=None))
+        interrupted = prepared.answer is not None and prepared.answer.solution.status == "interrupted"
+        spent = {"data": before, "thresholds": deadline.elapsed - before}
+        found = solve_rules(
+            prepared.problem,
+            preset=self.preset,
+            gap=self.gap,
+            n_jobs=n_jobs,
+            seed=seed,
+            deadline=Deadline(0.0) if interrupted else deadline,
+            progress=progress,
+            start=leaves_of(prepared.answer.roots[-1]) if prepared.answer is not None and prepared.on_all else (),
+        )
+        found = replace(found, seconds={**spent, **found.seconds})
+        if interrupted and found.status != "optimal":
+            found = replace(found, status="interrupted")
+        return Outcome.of_rules(prepared.problem, found, names, prepared.rounds)
+
+    def _certificate(
+        self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline
+    ) -> Certificate:
+        """What is known about the model, after an independent check of it."""
+        found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
         certificate = Certificate(
             status=found.status,
             value=found.value,
             bound=found.bound,
-            weight=total,
+            weight=training.total,
             unit=objective.unit,
             structure=self.structure,
             leaves=len(rules),
-            depth=tree.depth if family is not None and tree is not None else rules.depth,
-            search_space=search_space(problem, self.structure, self.splits, self.binning, self.n_bins),
+            depth=tree.depth if outcome.family is not None and tree is not None else rules.depth,
+            search_space=search_space(
+                problem,
+                self.structure,
+                self.splits,
+                cuts_in_words(self.binning, self.n_bins, problem.table.features, outcome.rounds),
+            ),
             lp_value=found.lp_value,
             exact_pricing=found.exact_pricing,
             columns=found.columns,
@@ -276,32 +301,18 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         checks = check(
             rules,
             certificate,
-            _codes_in_use(rules, inputs),
-            labels,
-            weight,
+            training.codes(rules.features, {condition.feature for rule in rules for condition in rule.conditions}),
+            training.labels,
+            training.weight,
             problem.costs,
             max_depth=problem.max_depth,
             max_leaves=problem.max_leaves,
             min_support=problem.min_support,
             constraints=problem.rows,
-            row_of=table.row_of,
+            row_of=problem.table.row_of,
         )
-        seconds = {"data": data_seconds, **found.seconds, "check": deadline.elapsed - solved}
-
-        for name in ("feature_names_in_", "loss_by_leaves_", "_family"):
-            self.__dict__.pop(name, None)
-        self.n_features_in_ = learner.n_features_in_
-        if "feature_names_in_" in vars(learner):
-            self.feature_names_in_ = learner.feature_names_in_
-        self.classes_ = classes
-        self.graph_ = problem.graph
-        self.rules_ = rules
-        self.tree_ = tree
-        self.certificate_ = replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
-        if answer is not None and family is not None:
-            self.loss_by_leaves_ = np.array(answer.losses)
-            self._family = family
-        return self
+        seconds = {**found.seconds, "check": deadline.elapsed - solved}
+        return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row.
@@ -331,11 +342,3 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         rule = self.apply(X)
         weights = np.array([rule.class_weights for rule in self.rules_])
         return np.asarray((weights / weights.sum(axis=1, keepdims=True))[rule])
-
-
-def _codes_in_use(rules: RuleSet, inputs: Columns) -> CodeArray:
-    """Codes of all samples, those features only that occur in a rule; the others are left blank."""
-    used = sorted({condition.feature for rule in rules for condition in rule.conditions})
-    codes = np.empty((len(rules.features), inputs.n_samples), dtype=np.uint8)
-    codes[used] = encode_rows(inputs, tuple(rules.features[f] for f in used))
-    return codes

@@ -19,9 +19,12 @@ class TreeFamily:
     problem : Problem
         Kept while trees are still to be built; not pickled, since it holds the training rows.
     classes : sequence
+    proven : bool
+        Whether the loss of every size is proven, not that of the largest tree alone.
     """
 
-    def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any]) -> None:
+    def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any], *, proven: bool = True) -> None:
+        self.proven = proven
         self._roots = tuple(roots)
         self._problem: Problem | None = problem
         self._classes = tuple(classes)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 
-from omtree.data.table import Table
+from omtree.data.table import Feature, Table
 
 
 def feature_positions(
-    feature_order: str | Sequence[str] | None, names: Iterable[str], table: Table, seed: int
+    feature_order: str | Sequence[str] | None,
+    names: Iterable[str],
+    features: Sequence[Feature],
+    table: Callable[[], Table],
+    seed: int,
 ) -> list[int] | None:
-    """Positions of the table's features in the order of the graph's levels; None means as they are.
+    """Positions of the features in the order of the graph's levels; None means as they are.
 
     Parameters
     ----------
     feature_order : None, "importance" or sequence of str
         Features that a list does not name follow those it names, in the order of the columns.
     names : iterable of str
-        Names of all columns; constant ones may be named, they are not in the table.
-    table : Table
+        Names of all columns; constant ones may be named, they are not among the features.
+    features : sequence of Feature
+        The table's features.
+    table : callable
+        Makes the table, which only "importance" looks at.
     seed : int
     """
     if feature_order is None:
@@ -32,7 +39,7 @@ def feature_positions(
             raise ValueError(
                 f"feature_order={feature_order!r} is not known; use None, 'importance' or a list of column names."
             )
-        return importance_order(table, seed)
+        return importance_order(table(), seed)
     wanted = list(feature_order)
     known = set(names)
     for name in wanted:
@@ -41,7 +48,7 @@ def feature_positions(
     if len(set(wanted)) < len(wanted):
         raise ValueError("feature_order names a column twice; name each at most once.")
     rank = {name: place for place, name in enumerate(wanted)}
-    return sorted(range(len(table.features)), key=lambda f: rank.get(table.features[f].name, len(rank)))
+    return sorted(range(len(features)), key=lambda f: rank.get(features[f].name, len(rank)))
 
 
 def importance_order(table: Table, seed: int) -> list[int]:

@@ -11,10 +11,10 @@ import numpy as np
 from omtree.constraints import Constraint
 
 _CHOICES: Mapping[str, tuple[str | None, ...]] = {
-    "structure": ("rules", "tree"),
+    "structure": ("tree", "rules"),
     "categories": ("groups", "values"),
     "splits": ("multiway", "binary"),
-    "binning": ("quantile", "supervised", "exact"),
+    "binning": ("adaptive", "quantile", "supervised", "exact"),
     "preset": (None, "paper"),
 }
 
@@ -115,6 +115,19 @@ def _constraints(value: Any) -> str:
     return "" if fine else "a sequence of constraint objects"
 
 
+def _feature_kinds(value: Any) -> str:
+    return "" if value is None or isinstance(value, Mapping) else "None or a dict from columns to kinds"
+
+
+def _feature_order(value: Any) -> str:
+    return "" if value is None or isinstance(value, Iterable) else "None, 'importance' or a list of column names"
+
+
+def _n_jobs(value: Any) -> str:
+    fine = value is None or (isinstance(value, _INTEGERS) and not isinstance(value, bool) and value != 0)
+    return "" if fine else "None, a number of threads, or -1 for all of them"
+
+
 _CHECKS = {
     "max_depth": _max_depth,
     "max_leaves": _max_leaves,
@@ -125,6 +138,9 @@ _CHECKS = {
     "gap": _gap,
     "cache_mb": _cache_mb,
     "constraints": _constraints,
+    "feature_kinds": _feature_kinds,
+    "feature_order": _feature_order,
+    "n_jobs": _n_jobs,
 }
 
 

@@ -47,7 +47,11 @@ class Rule:
     def __str__(self) -> str:
         if not self.conditions:
             return f"always {self.prediction}"
-        return f"if {' and '.join(map(str, self.conditions))} then {self.prediction}"
+        texts = [str(condition) for condition in self.conditions]
+        if len(texts) > 1:
+            # "a or b and c" could be read in two ways.
+            texts = [f"({text})" if " or " in text else text for text in texts]
+        return f"if {' and '.join(texts)} then {self.prediction}"
 
 
 class RuleSet(Sequence[Rule]):

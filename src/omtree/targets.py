@@ -53,7 +53,10 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     """The weight of every sample, ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight has entries that are not numbers; give one number per row.") from None
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.shape != (n_samples,):

@@ -31,7 +31,7 @@ def full_pool(case: Tiny) -> ColumnPool:
 def solve(pool: ColumnPool, start: IntArray = NOTHING, integral: bool = False, seconds: float = 30.0) -> MipAnswer:
     """The MIP over all columns of a pool."""
     every = np.arange(len(pool))
-    return solve_mip(pool, every, start, integral=integral, gap=0.0, deadline=Deadline(seconds), n_jobs=1, seed=0)
+    return solve_mip(pool, every, start, integral=integral, gap=0.0, deadline=Deadline(seconds), seed=0)
 
 
 def is_integral(case: Tiny) -> bool:
@@ -86,7 +86,7 @@ def test_some_candidates_only() -> None:
     pool = full_pool(case)
     best = solve(pool)
     others = np.setdiff1d(np.arange(len(pool)), best.columns)
-    answer = solve_mip(pool, others, NOTHING, integral=False, gap=0.0, deadline=Deadline(30), n_jobs=1, seed=0)
+    answer = solve_mip(pool, others, NOTHING, integral=False, gap=0.0, deadline=Deadline(30), seed=0)
     assert not set(answer.columns) & set(best.columns)
     assert pool.is_model(answer.columns)
     assert answer.value >= best.value
@@ -97,7 +97,7 @@ def test_no_model_among_the_candidates() -> None:
     case = hard(2)
     pool = full_pool(case)
     missing_first = np.flatnonzero(pool.cover[:, [0]].toarray().ravel() == 0)
-    answer = solve_mip(pool, missing_first, NOTHING, integral=True, gap=0.0, deadline=Deadline(30), n_jobs=1, seed=0)
+    answer = solve_mip(pool, missing_first, NOTHING, integral=True, gap=0.0, deadline=Deadline(30), seed=0)
     assert len(answer.columns) == 0
     assert np.isinf(answer.bound)
 

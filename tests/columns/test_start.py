@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 import pytest
 from cases import hard, make_problem, tiny
 
 import datasets
+import omtree.columns.start
 from facts import recompute
 from omtree.columns.start import greedy_paths, tree_paths
 from omtree.deadline import Deadline
@@ -62,4 +66,29 @@ def test_no_time_for_trees() -> None:
     problem = make_problem(datasets.tic_tac_toe().table(), 1.0 - np.eye(2), 3, 4, 9.0)
     for paths in tree_paths(problem, Deadline(0.0), 1):
         check(problem, paths)
-    assert isinstance(tree_paths(problem, Deadline(0.0), 1), list)
+
+
+def test_interrupted_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C during the tree search ends the engine, with the trees found by then."""
+    problem = make_problem(datasets.tic_tac_toe().table(), 1.0 - np.eye(2), 3, 4, 9.0)
+    trees = list(tree_paths(problem, Deadline(30), 1))
+    honest = omtree.columns.start.search_trees
+
+    def stopped(*args: Any, **kwargs: Any) -> Any:
+        return dataclasses.replace(honest(*args, **kwargs), interrupted=True, status="stopped", bound=0.0)
+
+    monkeypatch.setattr(omtree.columns.start, "search_trees", stopped)
+    solution = omtree.columns.solve(problem)
+    assert solution.status == "interrupted"
+    assert solution.iterations == 0
+    assert solution.value <= check(problem, trees[-1]) + 1e-9
+
+
+def test_of_equal_starts_the_smaller_one_is_kept() -> None:
+    """On tic-tac-toe three leaves do what the greedy tree needs four for: the rules have no more than three."""
+    problem = make_problem(datasets.tic_tac_toe().table(), 1.0 - np.eye(2), 2, 4, 9.58)
+    solution = omtree.columns.solve(problem)
+    smallest = min(
+        len(paths) for paths in tree_paths(problem, Deadline(30), 1) if check(problem, paths) <= solution.value
+    )
+    assert len(solution.paths) <= smallest

@@ -29,7 +29,7 @@ X, Y = load_iris(return_X_y=True)
         ("min_samples_leaf", -0.1, "share"),
         ("min_samples_leaf", 1.5, "share"),
         ("min_samples_leaf", 151, "smaller"),
-        ("structure", "forest", "'rules' or 'tree'"),
+        ("structure", "forest", "'tree' or 'rules'"),
         ("objective", "beauty", "'error'"),
         ("constraints", ["short"], "constraint objects"),
         ("n_bins", 1, "from 2"),
@@ -49,8 +49,13 @@ X, Y = load_iris(return_X_y=True)
         ("preset", "fast", "None or 'paper'"),
         ("splits", "ternary", "'multiway' or 'binary'"),
         ("max_children", 1, "at least 2"),
-        ("binning", "magic", "'quantile', 'supervised' or 'exact'"),
+        ("binning", "magic", "'adaptive', 'quantile', 'supervised' or 'exact'"),
         ("cache_mb", 0, "positive"),
+        ("feature_kinds", "numeric", "a dict"),
+        ("feature_order", 3, "a list"),
+        ("n_jobs", 0, "-1 for all"),
+        ("n_jobs", 1.5, "-1 for all"),
+        ("n_jobs", "2", "-1 for all"),
     ],
 )
 def test_parameters(name: str, value: Any, advice: str) -> None:
@@ -71,6 +76,7 @@ def test_parameters(name: str, value: Any, advice: str) -> None:
         (np.zeros(150), "zero"),
         (np.ones(149), "150 rows"),
         (np.full(150, np.nan), "finite"),
+        (np.array(["heavy"] * 150), "not numbers"),
     ],
 )
 def test_weights(weight: np.ndarray, advice: str) -> None:
@@ -91,6 +97,7 @@ def test_weights(weight: np.ndarray, advice: str) -> None:
         (X, np.where(Y == 1, np.nan, Y), "y has missing"),
         (X, Y + 0.5, "Unknown label type"),
         (X, np.array(["a", 1] * 75, dtype=object), "cannot be sorted"),
+        (pd.DataFrame(X, columns=list("abca")), Y, "several columns named 'a'; give each its own name"),
         (np.where(X > 7, np.inf, X), Y, "'x0' has infinite"),
         (pd.DataFrame({"age": np.where(Y, np.inf, 1.0)}), Y, "'age' has infinite"),
     ],
@@ -149,7 +156,7 @@ def test_infeasible_problems_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
         return Solution((), "infeasible", np.inf, np.inf, reason="No model predicts 0 for 151 rows.")
 
     monkeypatch.setattr(omtree.columns, "solve", refuse)
-    model = OptimalTreeClassifier(constraints=[AtLeast(151)])
+    model = OptimalTreeClassifier(structure="rules", constraints=[AtLeast(151)])
     with pytest.raises(InfeasibleError, match="for 151 rows"):
         model.fit(X, Y)
     assert not hasattr(model, "certificate_")
@@ -157,7 +164,7 @@ def test_infeasible_problems_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_constraints_are_in_the_certificate() -> None:
     """The certificate says how the model meets its constraints."""
-    model = OptimalTreeClassifier(max_depth=2, constraints=[AtLeast(10)]).fit(X, Y)
+    model = OptimalTreeClassifier(max_depth=2, structure="rules", constraints=[AtLeast(10)]).fit(X, Y)
     (row,) = model.certificate_.constraints
     assert (row.name, row.limit) == ("predicted 0", 10)
     assert row.value == (model.predict(X) == 0).sum() == row.slack + 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import pickle
 from typing import Any
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import omtree.search
 from omtree import Certificate, OptimalTreeClassifier, RuleSet, Tree, to_text
 
 STRUCTURES = ["rules", "tree"]
@@ -220,10 +222,10 @@ def test_loss_by_leaves_and_with_leaves() -> None:
             assert smaller.certificate_.value == value == (smaller.predict(X) != y).sum()
             assert smaller.tree_.n_leaves == smaller.certificate_.leaves <= leaves
     assert model.max_leaves is None
-    with pytest.raises(ValueError, match=r"leaves=9 is not possible; use a number from 1 to 4\."):
+    with pytest.raises(ValueError, match=r"leaves=9 is not possible; use a whole number from 1 to 4\."):
         model.with_leaves(9)
     with pytest.raises(ValueError, match="structure='tree'"):
-        OptimalTreeClassifier(max_depth=1).fit(X, y).with_leaves(1)
+        OptimalTreeClassifier(max_depth=1, structure="rules").fit(X, y).with_leaves(1)
 
 
 def test_binning() -> None:
@@ -231,10 +233,11 @@ def test_binning() -> None:
     X, y = flowers()
     model = {
         binning: OptimalTreeClassifier(structure="tree", max_depth=2, n_bins=3, binning=binning).fit(X, y)
-        for binning in ("quantile", "supervised", "exact")
+        for binning in ("adaptive", "quantile", "supervised", "exact")
     }
     value = {binning: fitted.certificate_.value for binning, fitted in model.items()}
-    assert value["exact"] <= min(value["quantile"], value["supervised"])
+    assert value["exact"] <= min(value["adaptive"], value["supervised"])
+    assert value["adaptive"] <= value["quantile"]
     assert "3 quantile bins" in model["quantile"].certificate_.search_space
     assert "where the label changes" in model["supervised"].certificate_.search_space
     assert "between any two values" in model["exact"].certificate_.search_space
@@ -289,20 +292,62 @@ def test_text_of_a_model() -> None:
     assert "setosa" in to_text(model)
 
 
-def test_verbose_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_verbose_prints_a_table(structure: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """verbose=1 prints a table with a head, verbose=0 nothing."""
     X, y = flowers()
-    OptimalTreeClassifier(max_depth=2, verbose=0).fit(X, y)
+    OptimalTreeClassifier(max_depth=2, structure=structure, verbose=0).fit(X, y)
     assert capsys.readouterr().out == ""
-    OptimalTreeClassifier(max_depth=2, verbose=1).fit(X, y)
+    OptimalTreeClassifier(max_depth=2, structure=structure, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["seconds", "phase", "value", "bound", "gap", "columns", "rows"]
     assert len(lines) > 1
 
 
-def test_progress_goes_to_the_logger(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_progress_goes_to_the_logger(structure: Any, caplog: pytest.LogCaptureFixture) -> None:
     """Who listens to the package's logger hears of the progress."""
     X, y = flowers()
     with caplog.at_level(logging.INFO, logger="omtree"):
-        OptimalTreeClassifier(max_depth=2).fit(X, y)
+        OptimalTreeClassifier(max_depth=2, structure=structure).fit(X, y)
     assert caplog.records
+
+
+def test_the_certificate_of_a_smaller_tree_speaks_of_smaller_trees() -> None:
+    """`with_leaves` proves its model among the trees of that size, also when asked of a smaller tree again."""
+    model = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(*flowers())
+    small = model.with_leaves(1)
+    assert "at most 1 leaf over" in small.certificate_.search_space
+    assert "at most 3 leaves over" in small.with_leaves(3).certificate_.search_space
+    assert small.with_leaves(4).certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize("leaves", [0, 5, 2.5, True, "two", None])
+def test_impossible_sizes(leaves: Any) -> None:
+    """`with_leaves` says which sizes there are."""
+    model = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(*flowers())
+    with pytest.raises(ValueError, match="use a whole number from 1 to 4"):
+        model.with_leaves(leaves)
+
+
+def test_a_proof_at_the_limit_is_one_of_the_largest_tree_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that meets the loss is a proof, whatever ended the search; smaller trees are not proven by it."""
+    honest = omtree.search.solve
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        return dataclasses.replace(honest(*args, **kwargs), status="time_limit")
+
+    monkeypatch.setattr(omtree.search, "solve", late)
+    model = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(*flowers())
+    assert model.certificate_.status == "optimal"
+    smaller = model.with_leaves(1).certificate_
+    assert (smaller.status, smaller.bound) == ("time_limit", model.certificate_.bound)
+
+
+def test_parameters_changed_after_the_fit_do_not_change_the_model() -> None:
+    """A fitted model reads new data the way it read the training data, whatever its parameters say by then."""
+    frame = pd.DataFrame({"size": ["1", "2", "10", "1", "2", "10"] * 5})
+    y = [0, 1, 1, 0, 1, 1] * 5
+    model = OptimalTreeClassifier(max_depth=1, feature_kinds={"size": ["1", "2", "10"]}).fit(frame, y)
+    model.set_params(feature_kinds=None)
+    assert model.predict(frame).tolist() == y

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_printed_certificate() -> None:
     )
 
 
-@pytest.mark.parametrize("status", ["gap_reached", "time_limit", "stopped"])
+@pytest.mark.parametrize("status", ["gap_reached", "time_limit", "stopped", "interrupted"])
 def test_only_an_optimal_certificate_claims_a_proof(status: str) -> None:
     """Without a proof the first line says value and bound instead."""
     first = str(certificate(status=status, bound=100.0)).splitlines()[0]
@@ -86,3 +87,18 @@ def test_to_dict_is_plain() -> None:
     assert plain["lp_gap"] == pytest.approx(0.86 / 127)
     assert plain["constraints"][0]["name"] == "recall"
     assert plain["seconds"] == {"data": 0.01, "pricing": 0.5}
+
+
+def test_gap_of_a_model_without_errors() -> None:
+    """A relaxation that ends a hair below zero does not break the gap of a model without errors."""
+    certificate = Certificate("optimal", 0.0, 0.0, 10.0, lp_value=-1e-6)
+    assert certificate.gap == 0.0
+    assert certificate.lp_gap == math.inf
+    assert "LP value" in str(certificate)
+
+
+def test_a_rule_without_conditions_reads_well() -> None:
+    """The one rule of a constant model is said to be for all rows."""
+    text = str(Certificate("optimal", 3.0, 3.0, 10.0, leaves=1, depth=0))
+    assert "1 rule for all rows" in text
+    assert "0 conditions" not in text

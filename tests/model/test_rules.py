@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -129,3 +130,12 @@ def test_pickle_keeps_the_answers() -> None:
     again = pickle.loads(pickle.dumps(rules))
     assert again.rules == rules.rules
     assert (again.assign(codes) == rules.assign(codes)).all()
+
+
+def test_a_condition_with_or_is_set_apart() -> None:
+    """Joined by "and", a condition that says "or" stands in parentheses; alone it needs none."""
+    young = Condition(0, (0, 2), "age < 18 or missing")
+    small = Condition(1, (0,), "size = S")
+    rule = Rule((young, small), 1.0, (1.0, 0.0), "no", 0.0, 0)
+    assert str(rule) == "if (age < 18 or missing) and size = S then no"
+    assert str(replace(rule, conditions=(young,))) == "if age < 18 or missing then no"

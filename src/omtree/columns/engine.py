@@ -26,6 +26,8 @@ from omtree.progress import Event, Progress
 
 logger = logging.getLogger(__name__)
 
+Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+
 #: Relative accuracy of the first and the last LP; reduced cost, relative to the total loss, that counts as zero.
 FIRST_TOLERANCE = 1e-2
 LAST_TOLERANCE = 1e-6
@@ -35,8 +37,11 @@ MOST_SMOOTHING = 0.8
 #: Share of the time, and most time, in which the tree search may look for a start.
 SEARCH_SHARE = 0.1
 MOST_SEARCH_SECONDS = 60.0
-#: Share of what is left of the time that one try at one stage of the proof may take.
-PROOF_SHARE = 0.4
+#: Share of the time for generation where the MIP has to find the model.
+WITHOUT_PROOF = 0.6
+#: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
+#: soon; where rules of reduced cost zero abound, the MIP solver does better.
+FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
 #: Largest set of rules handed to the MIP for a proof.
 PROOF_LIMIT = 60_000
 
@@ -90,7 +95,8 @@ class _Run:
         self.worst = 1.000001 * float(costs.max(axis=1).sum()) + 1e-6
         self.zero = ZERO * max(1.0, float(costs.max(axis=1).sum()))
         # Whatever the rules, a merged row pays for its cheapest label.
-        self.bound = self.raw_bound = float(costs.min(axis=1).sum())
+        self.floor = float(costs.min(axis=1).sum())
+        self.bound = self.raw_bound = self.floor
         self.value = math.inf
         self.best: IntArray = np.empty(0, dtype=np.int32)
         self.best_paths: tuple[Path, ...] = ()
@@ -145,10 +151,12 @@ class _Run:
         options = self.options
         tolerance = FIRST_TOLERANCE
         share = 0.0
-        while not self.deadline.expired and not self._limit_reached():
+        # Without a proof to come, the model is found by the MIP, which needs its part of the time.
+        deadline = self.deadline if options.proof else self._part_of_time(WITHOUT_PROOF)
+        while not deadline.expired and not self._limit_reached():
             self.iterations += 1
             with self._phase("lp"):
-                point = self.master.solve(tolerance, self.deadline)
+                point = self.master.solve(tolerance, deadline)
                 new_rows = self.master.add_violated_rows(point)
             duals = point.duals
             if self.best_duals is not None:
@@ -172,7 +180,7 @@ class _Run:
                 share = 0.0  # nothing is left to find at these duals: look again at sharper ones
                 tolerance = max(LAST_TOLERANCE, tolerance * 0.01)
             elif not self.master.tighten():
-                self.lp_value = self.raw_bound if self.exact_pricing else point.value
+                self.lp_value = max(self.floor, self.raw_bound if self.exact_pricing else point.value)
                 return
 
     def _limit_reached(self) -> bool:
@@ -208,9 +216,7 @@ class _Run:
             self.pool.add(found.conditions, found.label)
             cost = self.pool.reduced_costs(self.best_duals)
             candidates = np.flatnonzero(cost <= within)
-            answer = self._cover(candidates, cost[candidates], target)
-            if not answer.complete and not self._done():
-                answer = self._mip(candidates, Deadline(PROOF_SHARE * self.deadline.remaining), cutoff=target)
+            answer = self._refute(candidates, cost[candidates], target)
             if not answer.complete:
                 return
             if len(answer.columns):
@@ -219,6 +225,15 @@ class _Run:
                 above = target + 1.0 if self.integral else target
                 self.bound = min(self.value, above if above < self.worst else math.inf)
             self._report("proof")
+
+    def _refute(self, candidates: Indices, reduced_cost: FloatArray, target: float) -> MipAnswer:
+        """A model of loss `target` or less over these columns, or the proof that there is none."""
+        answer = self._cover(candidates, reduced_cost, target, FIRST_TRY)
+        if not answer.complete and not self._done():
+            answer = self._mip(candidates, self._part_of_time(SECOND_TRY), cutoff=target)
+        if not answer.complete and not self._done():
+            answer = self._cover(candidates, reduced_cost, target, LAST_TRY)
+        return answer
 
     def _next_target(self) -> float:
         """The loss to look for or to rule out next."""
@@ -230,7 +245,7 @@ class _Run:
 
     # Steps
 
-    def _within_gap(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _within_gap(self) -> Indices:
         """Columns that a better model could use, and those of the best one."""
         if self.best_duals is None:
             return np.arange(len(self.pool))
@@ -240,9 +255,7 @@ class _Run:
         keep[self.best] = True
         return np.flatnonzero(keep)
 
-    def _mip(
-        self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], deadline: Deadline, cutoff: float = math.inf
-    ) -> MipAnswer:
+    def _mip(self, candidates: Indices, deadline: Deadline, cutoff: float = math.inf) -> MipAnswer:
         answer = solve_mip(
             self.pool,
             candidates,
@@ -251,16 +264,13 @@ class _Run:
             integral=self.integral,
             gap=self.options.gap if math.isinf(cutoff) else 0.0,
             deadline=deadline,
-            n_jobs=self.options.n_jobs,
             seed=self.options.seed,
         )
         self._offer(answer.columns)
         self._report("mip")
         return answer
 
-    def _cover(
-        self, candidates: np.ndarray[tuple[int], np.dtype[np.int64]], reduced_cost: FloatArray, target: float
-    ) -> MipAnswer:
+    def _cover(self, candidates: Indices, reduced_cost: FloatArray, target: float, share: float) -> MipAnswer:
         answer = search_cover(
             self.pool,
             candidates,
@@ -268,16 +278,17 @@ class _Run:
             bound=self.raw_bound - self.zero,
             cutoff=target,
             integral=self.integral,
-            deadline=Deadline(PROOF_SHARE * self.deadline.remaining),
+            deadline=self._part_of_time(share),
         )
         self._offer(answer.columns)
         return answer
 
     def _offer(self, columns: IntArray) -> None:
-        """Takes these columns as the best model if they are one and are better."""
+        """Takes these columns as the best model if they are one and are better, or as good with fewer rules."""
         if len(columns) and self.pool.is_model(columns):
             value = float(self.pool.loss[columns].sum())
-            if value < self.value - self.zero:
+            fewer = value <= self.value and len(columns) < len(self.best)
+            if fewer or value < self.value - self.zero:
                 self.value, self.best = value, np.asarray(columns)
                 self.best_paths = tuple(self.pool.path(j) for j in columns)
 
@@ -308,6 +319,10 @@ class _Run:
         self.pool.keep(keep)
 
     # Bookkeeping
+
+    def _part_of_time(self, share: float) -> Deadline:
+        """A share of the time left; of unlimited time, a share of an hour."""
+        return Deadline(share * min(self.deadline.remaining, 3600.0))
 
     def _done(self) -> bool:
         return math.isinf(self.bound) or self._gap() <= max(self.options.gap, LAST_TOLERANCE * 1e-1)

@@ -137,11 +137,12 @@ class _Solver:
         return best
 
     def _first_point(self, scale: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """All pairs have the same product: well centred matters more here than nearly feasible."""
         lp = self.lp
-        n_columns, n_rows = len(lp.cost), len(lp.rhs)
-        y = np.clip(np.zeros(n_rows), 0.01 * lp.over - 0.99 * lp.under, 0.99 * lp.over - 0.01 * lp.under)
+        y = np.clip(np.zeros(len(lp.rhs)), 0.01 * lp.over - 0.99 * lp.under, 0.99 * lp.over - 0.01 * lp.under)
         z = np.maximum(lp.cost - lp.transposed(y), 0.1 * scale)
-        return np.full(n_columns, 1.0 / max(1, n_columns)), np.full(n_rows, 0.5), np.full(n_rows, 0.5), y, z
+        product = 0.1 * scale
+        return product / z, product / (lp.over - y), product / (lp.under + y), y, z
 
 
 class _Newton:

@@ -38,7 +38,6 @@ def solve_mip(
     integral: bool,
     gap: float,
     deadline: Deadline,
-    n_jobs: int,
     seed: int,
     cutoff: float = np.inf,
 ) -> MipAnswer:
@@ -80,7 +79,8 @@ def solve_mip(
 
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", n_jobs)
+    # HiGHS has one pool of threads per process, whose size cannot change later; one thread is always possible.
+    solver.setOptionValue("threads", 1)
     solver.setOptionValue("random_seed", seed)
     solver.setOptionValue("presolve", "on" if n_columns <= PRESOLVE_COLUMNS else "off")
     solver.setOptionValue("mip_rel_gap", gap)
@@ -124,7 +124,8 @@ class _Run:
 
     def wait(self) -> FloatArray | None:
         """Runs to the end or to the deadline; the best solution found, if any."""
-        thread = threading.Thread(target=self._solver.run, daemon=True)
+        # Not a daemon: a solver that is killed in the middle at exit takes the process down with it.
+        thread = threading.Thread(target=self._solver.run)
         thread.start()
         try:
             while thread.is_alive() and self._deadline.remaining > 0:

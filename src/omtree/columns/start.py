@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
@@ -14,17 +15,24 @@ from omtree.problem import Node, Path, Problem
 from omtree.search import solve as search_trees
 
 
-def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> list[list[Path]]:
-    """The leaves of the best trees the search finds in time, smallest tree first."""
+def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[list[Path]]:
+    """The leaves of the best trees the search finds in time, smallest tree first.
+
+    The search answers Ctrl-C with the trees it has; the interrupt is raised once they are handed over.
+    """
     found = search_trees(dataclasses.replace(problem, rows=()), deadline=deadline, n_jobs=n_jobs)
     distinct = {id(tree): tree for tree in found.trees if tree is not None}
-    return [_leaves_of(tree, ()) for tree in distinct.values()]
+    for tree in distinct.values():
+        yield leaves_of(tree)
+    if found.interrupted:
+        raise KeyboardInterrupt
 
 
-def _leaves_of(node: Node, above: tuple[Condition, ...]) -> list[Path]:
+def leaves_of(node: Node, above: tuple[Condition, ...] = ()) -> list[Path]:
+    """The leaves below a node as rules, with the conditions above it."""
     if not node.branches:
         return [Path(above, node.label)]
-    return [path for condition, child in node.branches for path in _leaves_of(child, (*above, condition))]
+    return [path for condition, child in node.branches for path in leaves_of(child, (*above, condition))]
 
 
 def greedy_paths(problem: Problem, seed: int) -> list[Path]:

@@ -67,7 +67,7 @@ def exact_thresholds(
     if len(distinct) > max_thresholds + 1:
         raise ValueError(
             f"Column {name!r} has more than {max_thresholds + 1} distinct values, too many for binning='exact'; "
-            "use binning='quantile' or 'supervised'."
+            "use binning='adaptive', 'quantile' or 'supervised'."
         )
     return _boundaries(distinct)
 

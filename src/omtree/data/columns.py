@@ -101,7 +101,7 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     >>> columns.kinds, columns[1].levels
     (('numeric', 'nominal'), ('blue', 'red'))
     """
-    frame = _as_frame(X)
+    frame = as_frame(X)
     if frame is not None:
         labels: list[Any] = list(frame.columns)
         names = _unique_names(labels)
@@ -122,7 +122,7 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     return Columns(tuple(read), n_samples)
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a data frame, None if it is none."""
     if isinstance(X, np.ndarray):
         return None
