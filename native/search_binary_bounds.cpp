@@ -21,11 +21,15 @@ void BinarySearch::Worker::bound_sides(const BitNode &node, const Context &conte
             const double theirs = context.weight[static_cast<std::size_t>(other) * n + other];
             const std::vector<double> &a = context.known[2 * other + 1];
             const std::vector<double> &b = context.known[2 * other];
-            // Samples of the other set that are not in ours: each spares it at most its cost.
-            const double a_in = scale * (theirs - both);
-            const double a_out = scale * both;
-            const double b_in = scale * (context.all - theirs - own + both);
-            const double b_out = scale * (own - both);
+            // Our best tree, used on the other set, costs at most the samples that only the other set has. A leaf that
+            // falls short of the support there is given up for its neighbour: it has lost at least one of the samples
+            // that only we have, and what it still had, less than the support, may become wrong.
+            const double short_of = search_.support_ - 1;
+            const double neither = context.all - theirs - own + both;
+            const double a_in = scale * (theirs - both + short_of * (own - both));
+            const double a_out = scale * (both + short_of * neither);
+            const double b_in = scale * (neither + short_of * both);
+            const double b_out = scale * (own - both + short_of * (theirs - both));
             for (int m = first; m <= sizes; ++m) {
                 in[m] = std::max({in[m], a[m] - a_in, b[m] - b_in});
                 out[m] = std::max({out[m], a[m] - a_out, b[m] - b_out});
