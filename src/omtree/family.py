@@ -25,7 +25,7 @@ class TreeFamily:
 
     def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any], *, proven: bool = True) -> None:
         self.proven = proven
-        self._roots = tuple(roots)
+        self._roots = roots
         self._problem: Problem | None = problem
         self._classes = tuple(classes)
         self._trees: dict[int, Tree] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -133,14 +133,15 @@ def solve_tree(
     found = search.solve(
         problem, splits=splits, max_children=max_children, n_jobs=n_jobs, cache_mb=cache_mb, deadline=deadline
     )
-    roots = [tree for tree in found.trees if tree is not None]
-    if len(roots) < len(found.trees):
+    if not np.isfinite(found.losses).all():
         raise InfeasibleError(f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf.")
     status: Status = "interrupted" if found.interrupted else found.status
     if status == "time_limit" and found.value - found.bound <= gap * found.value:
         status = "optimal" if found.value <= found.bound else "gap_reached"
     solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
-    return TreeAnswer(solution, roots, found.losses.tolist(), proven=found.status == "optimal")
+    return TreeAnswer(
+        solution, cast(Sequence[Node], found.trees), found.losses.tolist(), proven=found.status == "optimal"
+    )
 
 
 def search_space(

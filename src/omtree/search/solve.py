@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 
@@ -23,13 +23,49 @@ Counting = Literal["auto", "bits", "histogram"]
 _PackedTree = Sequence[tuple[int, int, bool, Sequence[tuple[Sequence[int], int]]]]
 
 
+class TreesBySize(Sequence[Node | None]):
+    """The best tree with at most 1, 2, ... leaves, each unpacked when it is first asked for."""
+
+    def __init__(
+        self,
+        packed: Sequence[_PackedTree | None],
+        losses: Sequence[float],
+        columns: Sequence[int],
+        features: Sequence[Feature],
+        categories: Categories,
+    ) -> None:
+        self._packed = packed
+        self._unpack = (columns, features, categories)
+        # A larger size without a smaller loss has the tree of the size before.
+        self._source = list(range(len(packed)))
+        for size in range(1, len(packed)):
+            if losses[size] == losses[size - 1]:
+                self._source[size] = self._source[size - 1]
+        self._known: dict[int, Node | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    @overload
+    def __getitem__(self, size: int) -> Node | None: ...
+    @overload
+    def __getitem__(self, size: slice) -> list[Node | None]: ...
+    def __getitem__(self, size: int | slice) -> Node | list[Node | None] | None:
+        if isinstance(size, slice):
+            return [self[i] for i in range(*size.indices(len(self)))]
+        source = self._source[size]
+        if source not in self._known:
+            self._known[source] = _unpack(self._packed[source], *self._unpack)
+        return self._known[source]
+
+
 @dataclass(frozen=True, eq=False)
 class TreeSolution:
     """The answer of the search.
 
     Attributes
     ----------
-    trees : tuple of Node or None
+    trees : sequence of Node or None
         ``trees[m - 1]`` is the best tree with at most ``m`` leaves; None where even a single leaf lacks the support.
     losses : array of float
         Their losses, never increasing; infinite where there is no tree.
@@ -43,7 +79,7 @@ class TreeSolution:
         How much work the search was.
     """
 
-    trees: tuple[Node | None, ...]
+    trees: TreesBySize
     losses: FloatArray
     status: Status
     bound: float
@@ -148,15 +184,12 @@ def solve(
         counting=counting,
         every_size=every_size,
     )
-    trees: list[Node | None] = []
-    for size, tree in enumerate(packed):
-        same = size > 0 and losses[size] == losses[size - 1]
-        trees.append(trees[-1] if same else _unpack(tree, columns, features, categories))
+    trees = TreesBySize(packed, losses, columns, features, categories)
     status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"
     if math.isinf(losses[-1]):
         status = "infeasible"
     return TreeSolution(
-        tuple(trees),
+        trees,
         np.array(losses),
         status,
         bound,
