@@ -18,6 +18,11 @@ namespace omtree {
 /// Longest rule the kernel handles.
 inline constexpr int max_rule_length = 16;
 
+/// Weights are sums of doubles: a support that is short by rounding alone counts as reached.
+inline double with_tolerance(double support) {
+    return support * (1.0 - 1e-9) - 1e-12;
+}
+
 struct PricingTask {
     std::span<const double> value;          // rows x classes
     std::span<const double> condition_cost; // one per condition of the graph, or empty

@@ -8,11 +8,6 @@
 namespace omtree {
 namespace {
 
-/// Weights are sums of doubles: a support that is short by rounding alone counts as reached.
-double with_tolerance(double support) {
-    return support * (1.0 - 1e-9) - 1e-12;
-}
-
 struct Search {
     const Pricer &pricer;
     const PricingTask &task;

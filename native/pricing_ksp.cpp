@@ -65,7 +65,7 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
     const RowStats stats(*this, task);
     const Stopwatch watch(task.seconds, cancelled);
     const std::size_t width = stats.short_width();
-    const double support = task.min_support * (1.0 - 1e-9) - 1e-12;
+    const double support = with_tolerance(task.min_support);
     const auto n_threads = static_cast<std::size_t>(std::max(1, n_threads_));
     RulePool sink(task);
     PricingResult result;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,8 @@ from omtree.data.table import FloatArray
 from omtree.problem import Path, Problem
 
 IntArray = npt.NDArray[np.int32]
+#: What makes two rules the same: the rows they cover, and their label.
+RuleKey = tuple[bytes, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,7 @@ class ColumnPool:
         self._places = [(level, i) for level in problem.graph for i in range(len(level.code_sets))]
         self._number = {(level.position, level.code_sets[i]): n for n, (level, i) in enumerate(self._places)}
         self._width = max(1, problem.max_depth)
-        self._known: set[tuple[bytes, int]] = set()
+        self._known: dict[RuleKey, int] = {}  # the column of each rule, in the order of the columns
         n_rows = problem.table.n_rows
         self._weight = problem.table.weight
         self.conditions: IntArray = np.empty((0, self._width), dtype=np.int32)
@@ -86,10 +88,9 @@ class ColumnPool:
             return 0
         start, rows = self._pricer.cover(np.ascontiguousarray(conditions))
         fresh = []
-        for j in range(len(conditions)):
-            key = (rows[start[j] : start[j + 1]].tobytes(), int(label[j]))
+        for j, key in enumerate(_keys(start, rows, label)):
             if key not in self._known:
-                self._known.add(key)
+                self._known[key] = len(self._known)
                 fresh.append(j)
         if not fresh:
             return 0
@@ -113,20 +114,8 @@ class ColumnPool:
             row[: len(numbers)] = numbers
         label = np.array([path.label for path in paths], dtype=np.int32)
         self.add(conditions, label)
-        return self.find(conditions, label)
-
-    def find(self, conditions: IntArray, label: IntArray) -> IntArray:
-        """Columns with the rows and labels of these rules, which must be in the pool."""
-        start, rows = self._pricer.cover(np.ascontiguousarray(conditions))
-        column = {
-            (self.cover.indices[self.cover.indptr[j] : self.cover.indptr[j + 1]].tobytes(), int(self.label[j])): j
-            for j in range(len(self))
-        }
-        found = [
-            column[(rows[start[j] : start[j + 1]].astype(self.cover.indices.dtype).tobytes(), int(label[j]))]
-            for j in range(len(conditions))
-        ]
-        return np.array(found, dtype=np.int32)
+        keys = _keys(*self._pricer.cover(conditions), label)
+        return np.array([self._known[key] for key in keys], dtype=np.int32)
 
     def fits(self, path: Path) -> bool:
         """Whether the path is a rule of the problem: conditions of the graph, not too many, and enough support."""
@@ -148,9 +137,8 @@ class ColumnPool:
 
     def keep(self, columns: npt.NDArray[np.bool_]) -> None:
         """Drops every other column."""
-        for j in np.flatnonzero(~columns):
-            rows = self.cover.indices[self.cover.indptr[j] : self.cover.indptr[j + 1]]
-            self._known.discard((rows.astype(np.int32).tobytes(), int(self.label[j])))
+        kept = (key for key, keep in zip(self._known, columns, strict=True) if keep)
+        self._known = {key: column for column, key in enumerate(kept)}
         self.conditions, self.label, self.loss = self.conditions[columns], self.label[columns], self.loss[columns]
         self.cover, self.extra = self.cover[columns], self.extra[columns]
 
@@ -173,3 +161,9 @@ class ColumnPool:
     def _by_label(cover: sparse.csr_matrix, values: FloatArray, label: IntArray) -> FloatArray:
         """Sum of values[row, label] over the rows of each rule."""
         return np.asarray((cover @ values)[np.arange(len(label)), label])
+
+
+def _keys(start: npt.NDArray[np.int64], rows: IntArray, label: IntArray) -> Iterator[RuleKey]:
+    """The key of each rule, from the rows of all of them one after the other."""
+    for j, own in enumerate(label):
+        yield rows[start[j] : start[j + 1]].tobytes(), int(own)
