@@ -18,8 +18,25 @@ CHUNK = 1 << 15
 
 
 @dataclass(frozen=True)
+class TargetSummary:
+    """How the targets of a rule's training rows are spread, where the target is a number.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        Weighted mean, and the root of the mean squared distance from it.
+    quantiles : tuple of float
+        Smallest target, lower quartile, median, upper quartile and largest target.
+    """
+
+    mean: float
+    deviation: float
+    quantiles: tuple[float, float, float, float, float]
+
+
+@dataclass(frozen=True)
 class Rule:
-    """One rule: when every condition holds, predict a class.
+    """One rule: when every condition holds, predict a class or a number.
 
     Attributes
     ----------
@@ -28,13 +45,15 @@ class Rule:
     support : float
         Sample weight of the training rows in the rule.
     class_weights : tuple of float
-        Sample weight of each class in the rule.
+        Sample weight of each class in the rule; empty where the target is a number.
     prediction : object
-        The predicted class, as it occurred in ``y``.
+        The predicted class, as it occurred in ``y``, or the predicted number.
     loss : float
         What the rule costs on the training rows.
     label : int
-        Position of `prediction` among the classes.
+        Position of `prediction` among the classes; 0 where the target is a number.
+    targets : TargetSummary or None
+        The spread of the target, where it is a number.
     """
 
     conditions: tuple[Condition, ...]
@@ -43,6 +62,7 @@ class Rule:
     prediction: Any
     loss: float
     label: int
+    targets: TargetSummary | None = None
 
     def __str__(self) -> str:
         if not self.conditions:
@@ -67,7 +87,7 @@ class RuleSet(Sequence[Rule]):
     features : sequence of Feature
         What the conditions refer to.
     classes : sequence
-        The classes, as they occurred in ``y``.
+        The classes, as they occurred in ``y``; empty where the target is a number.
     """
 
     def __init__(self, rules: Sequence[Rule], features: Sequence[Feature], classes: Sequence[Any]) -> None:
