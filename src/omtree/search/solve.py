@@ -143,10 +143,11 @@ def solve(
     >>> import numpy as np
     >>> from omtree.data.table import Feature, Table
     >>> from omtree.graph import FeatureGraph
+    >>> from omtree.losses import LinearLoss
     >>> from omtree.problem import Problem
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [6, 0]]), np.arange(3))
-    >>> problem = Problem(table, FeatureGraph(table.features), 1.0 - np.eye(2), 1, 3, 1.0)
+    >>> problem = Problem(table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 1, 3, 1.0)
     >>> solve(problem).losses.tolist()
     [4.0, 4.0, 1.0]
     """
@@ -164,7 +165,7 @@ def solve(
     remaining = deadline.remaining if deadline is not None else math.inf
     losses, packed, bound, finished, interrupted, subproblems, hits, entries = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        np.ascontiguousarray(problem.table.counts, dtype=np.float64),
+        np.ascontiguousarray(problem.table.statistics, dtype=np.float64),
         np.ascontiguousarray(problem.costs, dtype=np.float64),
         columns=columns,
         n_codes=[feature.n_codes for feature in chosen],
