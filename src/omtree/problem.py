@@ -38,8 +38,9 @@ class Problem:
     ----------
     table : Table
     graph : FeatureGraph
-    costs : array of float, shape (n_classes, n_classes)
-        ``costs[true, predicted]`` per unit of sample weight; zero on the diagonal.
+    costs : array of float, shape (n_classes, n_labels)
+        ``costs[true, predicted]`` per unit of sample weight, none below zero. Mostly the labels are the classes; the
+        tree search also takes classes that are finer than the labels (such as class and group).
     max_depth : int
         Most conditions in one rule.
     max_leaves : int
