@@ -7,13 +7,13 @@ import itertools
 
 import numpy as np
 import pytest
+from test_solve import check_trees
 
 import datasets
 import oracle
 from omtree.graph import FeatureGraph
 from omtree.problem import Problem
 from omtree.search import solve
-from test_solve import check_trees
 
 
 def rectangular_problem(rng: np.random.Generator, n_features: int, n_rows: int, max_values: int) -> Problem:
