@@ -194,6 +194,12 @@ void bind_search(nb::module_ &m) {
            const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
            int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
            double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size) {
+            if (costs.shape(0) != counts.shape(1) || costs.shape(1) == 0) {
+                throw nb::value_error("search_trees: costs must have a row per class and a column per label");
+            }
+            if (counts.shape(1) > 256) {
+                throw nb::value_error("search_trees: there may be at most 256 classes");
+            }
             omtree::SearchProblem problem;
             for (std::size_t i = 0; i < columns.size(); ++i) {
                 omtree::SearchFeature feature;
