@@ -201,7 +201,7 @@ class TreeSolver:
         )
 
     def _search(self, problem: Problem, deadline: Deadline) -> search.TreeSolution:
-        engine = search.solve
+        engine = search.solve if problem.plain and problem.graph.levels else search.solve_general
         return engine(
             problem,
             splits=self.splits,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import general_oracle
 import numpy as np
 import pytest
 
 import datasets
-import general_oracle
+from omtree import limits as rule_limits
 from omtree.data.table import Table
 from omtree.deadline import Deadline
 from omtree.graph import FeatureGraph
-from omtree import limits as rule_limits
 from omtree.limits import LinearLimit, PathShape, RatioLimit, RuleLimits
 from omtree.losses import ImpurityLoss, LinearLoss, Loss, MomentLoss, RowLoss, SampleLoss
 from omtree.problem import Problem
@@ -97,7 +97,9 @@ def random_limits(rng: np.random.Generator, kind: str, table: Table, n_labels: i
         group = rng.integers(-1, 2, size=n_features)
         limit = float(rng.choice([2.0, 4.0, 6.0, np.inf]))
         weight = float(rng.choice([0.0, 0.01, 0.3]))
-        return RuleLimits(prices=rule_limits.TestPrices(tuple(full), tuple(again), tuple(group.tolist()), limit, weight))
+        return RuleLimits(
+            prices=rule_limits.TestPrices(tuple(full), tuple(again), tuple(group.tolist()), limit, weight)
+        )
     a, b = rng.permutation(max(n_features, 2))[:2].tolist()
     if kind == "at_most":
         chosen_features = frozenset(rng.permutation(n_features)[: int(rng.integers(1, n_features + 1))].tolist())
@@ -188,7 +190,9 @@ def larger_problem(depth: int, n_rows: int = 400, seed: int = 0) -> Problem:
     rng = np.random.default_rng(seed)
     codes = np.unique(rng.integers(0, 6, size=(n_rows, 6)), axis=0).T.astype(np.uint8)
     table = datasets.random_table(np.random.default_rng(1), n_features=1)
-    feature = replace(table.features[0], kind="numeric", n_values=6, has_missing=False, thresholds=np.arange(1, 6) - 0.5)
+    feature = replace(
+        table.features[0], kind="numeric", n_values=6, has_missing=False, thresholds=np.arange(1, 6) - 0.5
+    )
     features = tuple(replace(feature, name=f"x{f}", column=f) for f in range(6))
     n = codes.shape[1]
     target = codes[0] * (codes[1] > 2) - 2.0 * (codes[2] < 3) * (codes[3] > 1) + rng.normal(size=n)
