@@ -99,6 +99,20 @@ class RuleJudge {
     /// Infinite where the rule is not allowed. `features` are those of the conditions.
     Verdict judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                   std::span<const int> features) const;
+    /// Whether the rule is allowed with some label. `labels` gets a flag per label, or stays empty when the rule may
+    /// predict every one.
+    bool allows(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                std::span<const int> features, std::vector<char> &labels) const;
+    /// The loss under one label, limits and prices apart.
+    double loss_under(int label, const double *statistics, RowNumbers rows) const;
+    /// What the tests of a rule of this weight add to its loss.
+    double paid(double weight, std::span<const int> features) const {
+        return prices.empty() || prices.weight == 0.0 ? 0.0 : prices.weight * prices.price(features) * weight;
+    }
+    /// Whether the tests of these features, and so of any of them, are within the limit of the prices.
+    bool affordable(std::span<const int> features) const {
+        return prices.empty() || prices.price(features) <= prices.limit * (1.0 + 1e-12) + 1e-12;
+    }
     /// The loss alone, of rows under any limits: what bounds are made of.
     double bare_loss(const double *statistics, RowNumbers rows) const {
         return loss_->judge(statistics + 1, rows, nullptr).loss;

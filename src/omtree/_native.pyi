@@ -125,3 +125,24 @@ class RuleJudge:
         self, rows: npt.NDArray[np.uint32], conditions: Sequence[tuple[int, Sequence[int]]]
     ) -> tuple[float, int]: ...
     def floor(self) -> npt.NDArray[np.float64]: ...
+    def bare_loss(self, rows: npt.NDArray[np.uint32]) -> float: ...
+
+class GeneralPricer:
+    def __init__(
+        self, pricer: Pricer, judge: RuleJudge, floors: npt.NDArray[np.float64], unit: float, every_path: bool
+    ) -> None: ...
+    def price(
+        self,
+        credit: npt.NDArray[np.float64],
+        constant: float,
+        max_depth: int,
+        threshold: float,
+        limit: int,
+        stop_when_full: bool,
+        all_labels: bool,
+        seconds: float,
+        k_best: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
+    def losses(
+        self, rules: npt.NDArray[np.int32], labels: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...
