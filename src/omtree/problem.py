@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,6 +52,8 @@ class Problem:
         Constraints over the whole model.
     limits : RuleLimits
         Constraints on every rule.
+    conflict : callable or None
+        Whether two rules may not be in one model.
     """
 
     table: Table
@@ -62,6 +64,7 @@ class Problem:
     min_support: float
     rows: tuple[GlobalRow, ...] = ()
     limits: RuleLimits = field(default_factory=RuleLimits)
+    conflict: Callable[[Path, Path], bool] | None = None
 
     @property
     def plain(self) -> bool:
