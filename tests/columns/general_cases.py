@@ -188,7 +188,9 @@ def general_case(seed: int, kind: str, *, limited: bool = True, rows: bool = Fal
     if rows:
         coefficient = rng.integers(-2, 4, size=(table.statistics.shape[1], loss.n_labels)).astype(float)
         share = float(rng.choice([0.2, 0.5, 0.8]))
-        least, most = (table.statistics.sum(axis=0) @ ends for ends in (coefficient.min(axis=1), coefficient.max(axis=1)))
+        least, most = (
+            table.statistics.sum(axis=0) @ ends for ends in (coefficient.min(axis=1), coefficient.max(axis=1))
+        )
         row = GlobalRow("share", coefficient, float(np.round(least + share * (most - least), 1)))
         problem = dataclasses.replace(problem, rows=(row,))
     return GeneralCase(problem, loss_of)

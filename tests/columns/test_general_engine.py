@@ -65,7 +65,9 @@ def test_limits_and_constraints(seed: int, kind: str) -> None:
 
 def test_cases_are_of_all_sorts() -> None:
     """The random limits leave some problems without a model and most with one."""
-    feasible = [general_case(seed, kind).best() is not None for kind in ("linear", "squared") for seed in range(100, 112)]
+    feasible = [
+        general_case(seed, kind).best() is not None for kind in ("linear", "squared") for seed in range(100, 112)
+    ]
     assert 2 <= len(feasible) - sum(feasible) <= 14
 
 

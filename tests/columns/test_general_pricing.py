@@ -33,20 +33,16 @@ class Pricing:
         self.scale = scale
 
     def expected(self) -> dict[Key, float]:
-        """Reduced cost of every rule; of the best label alone where labels are not free."""
+        """Least reduced cost of every set of rows under every label that some rule for them may predict."""
         found: dict[Key, float] = {}
-        best: dict[tuple[bool, ...], tuple[float, int]] = {}
         for (rows, label), rule in self.case.distinct.items():
             cost = rule.loss / self.unit - self.duals.cover[list(rows)].sum() - self.duals.leaf
             cost -= np.dot(self.duals.rows, rule.shares)
             found[rows, label] = float(cost)
-            best[rows] = min(best.get(rows, (np.inf, 0)), (float(cost), label))
-        if self.case.problem.rows:
-            return found
-        return {(rows, label): cost for rows, (cost, label) in best.items()}
+        return found
 
     def price(self, threshold: float, limit: int = 10**6, k_best: int = 0) -> tuple[dict[Key, float], float, bool]:
-        """What the kernel finds, its least cost, and whether that is proven; rows come from the definition of a path."""
+        """What the kernel finds, its least cost, and whether that is proven."""
         p = self.case.problem
         conditions, label, cost, least, complete, _, _ = self.general.price(
             self.pool.credits_for(self.duals),
@@ -85,14 +81,15 @@ def test_exact_pricing_finds_all_rules(seed: int, kind: str) -> None:
     case = general_case(seed, kind, limited=seed % 3 > 0, rows=rows)
     pricing = Pricing(case, seed, n_threads=1 + seed % 2)
     free = len(case.problem.rows) > 0
-    expected = by_rows(pricing.expected(), free)
+    true = pricing.expected()
+    expected = by_rows(true, free)
     slack = 1e-9 * pricing.scale
     for quantile in (0.1, 0.6, 1.0):
         threshold = float(np.quantile(list(expected.values()), quantile)) + slack if expected else 0.0
         priced, least, complete = pricing.price(threshold)
         found = by_rows(priced, free)
         assert complete
-        assert all(found[key] == pytest.approx(expected[key], abs=1e-7 * pricing.scale) for key in found)
+        assert all(cost == pytest.approx(true[key], abs=1e-7 * pricing.scale) for key, cost in priced.items())
         sure = {key for key, cost in expected.items() if cost < threshold - 2 * slack}
         assert sure <= set(found)
         assert least == pytest.approx(min([threshold, *expected.values()]), abs=1e-7 * pricing.scale)
@@ -101,18 +98,17 @@ def test_exact_pricing_finds_all_rules(seed: int, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(5))
 def test_shortest_paths_find_rules(seed: int, kind: str) -> None:
-    """With enough partial paths kept, the heuristic finds what there is; it always finds true rules, and proves none."""
+    """With enough partial paths kept the heuristic finds every rule; what it finds is true, but nothing is proven."""
     case = general_case(seed + 50, kind, rows=kind in ("linear", "gini") and seed % 2 == 0)
     pricing = Pricing(case, seed)
     free = len(case.problem.rows) > 0
-    expected = by_rows(pricing.expected(), free)
+    true = pricing.expected()
     for k in (1, 3, 10**5):
         priced, _, complete = pricing.price(1e9, k_best=k)
-        found = by_rows(priced, free)
         assert not complete
-        assert all(found[key] == pytest.approx(expected[key], abs=1e-7 * pricing.scale) for key in found)
-        if k == 10**5:
-            assert set(found) == set(expected)
+        # With few paths kept, a dearer rule for the same rows may be the one that is found.
+        assert all(cost >= true[key] - 1e-7 * pricing.scale for key, cost in priced.items())
+    assert by_rows(priced, free) == pytest.approx(by_rows(true, free), abs=1e-7 * pricing.scale)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -120,7 +116,7 @@ def test_cheapest_rules_come_first(kind: str) -> None:
     """With a limit on their number, the cheapest rules are returned."""
     case = general_case(3, kind, limited=False)
     pricing = Pricing(case, 3)
-    expected = sorted(pricing.expected().values())
+    expected = sorted(by_rows(pricing.expected(), free=False).values())
     priced, least, _ = pricing.price(1e9, limit=7)
     assert sorted(priced.values()) == pytest.approx(expected[:7], abs=1e-7 * pricing.scale)
     assert least == pytest.approx(expected[0], abs=1e-7 * pricing.scale)

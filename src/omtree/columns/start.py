@@ -108,6 +108,8 @@ def _grow(problem: Problem, ranked: FloatArray, limits: dict[str, Any]) -> Sklea
         if isinstance(loss, LinearLoss):
             # The cost of a class is the cost of its most expensive mistake: close enough for a start.
             weight = weight * loss.costs.max(axis=1)[stratum]
+            if not weight.any():
+                return None
         return DecisionTreeClassifier(**limits).fit(ranked[row], stratum, sample_weight=weight)
     if isinstance(loss, MomentLoss):
         weight, total = statistics[:, 0], statistics[:, 1]
