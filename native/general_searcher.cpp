@@ -268,8 +268,8 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
                 count_table(level.by_code[code], level.layout, &level.tables[code * size]);
                 double *own = &level.histogram[code * width_];
                 if (shared_.bounded) {
-                    own[n] = std::max(
-                        own[n], floor_two(&level.tables[code * size], level.layout, judge_.bare_loss(own, {})));
+                    own[n] = std::max(own[n],
+                                      floor_two(&level.tables[code * size], level.layout, judge_.bare_loss(own, {})));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,6 +54,8 @@ class Problem:
         Constraints on every rule.
     class_of_stratum : array of int or None
         The class that each statistic is the weight of, where the classes are divided; None: one statistic per class.
+    conflict : callable or None
+        Whether two rules may not be in one model.
     """
 
     table: Table
@@ -65,6 +67,7 @@ class Problem:
     rows: tuple[GlobalRow, ...] = ()
     limits: RuleLimits = field(default_factory=RuleLimits)
     class_of_stratum: npt.NDArray[np.intp] | None = None
+    conflict: Callable[[Path, Path], bool] | None = None
 
     @property
     def plain(self) -> bool:

@@ -54,6 +54,8 @@ def solve_mip(
     cutoff : float
         Only models with at most this loss count.
     """
+    if len(candidates) == 0:
+        return MipAnswer(np.empty(0, dtype=np.int32), np.inf, np.inf, complete=True)
     problem = pool.problem
     cover = distinct_rows(pool.cover[candidates].T.tocsr())
     loss = pool.loss[candidates]
