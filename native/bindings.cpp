@@ -492,9 +492,10 @@ omtree::SearchFeature search_feature(const std::string &family, int n_codes, boo
 
 std::chrono::steady_clock::time_point moment(double seconds) {
     using Clock = std::chrono::steady_clock;
-    return seconds < 1e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                              std::chrono::duration<double>(std::max(seconds, 0.0)))
-                         : Clock::time_point::max();
+    return seconds < 1e9
+               ? Clock::now() +
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(seconds, 0.0)))
+               : Clock::time_point::max();
 }
 
 void bind_general_search(nb::module_ &m) {

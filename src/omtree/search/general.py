@@ -66,7 +66,7 @@ def solve_general(
     >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [6, 0]]), np.arange(3))
     >>> problem = Problem(table, FeatureGraph(table.features), ImpurityLoss("gini", 2), 1, 3, 1.0)
     >>> solve_general(problem).losses.round(6).tolist()
-    [6.0, 5.0, 1.6]
+    [6.0, 4.8, 1.6]
     """
     if problem.rows:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
