@@ -56,8 +56,7 @@ class Walk {
         }
         level_at_root_ = rule.length > 0 ? level_at_root_ : static_cast<int>(l);
         // Every extension pays at least for these tests, for at least the least support.
-        const double fixed =
-            search_.task.constant + judge.paid(judge.min_support(), features) / search_.general.unit();
+        const double fixed = search_.task.constant + judge.paid(judge.min_support(), features) / search_.general.unit();
         for (int j = from; j < to && !stopped(); ++j) {
             const double *sums = frame.sums.data() + static_cast<std::size_t>(j) * width;
             const double count = search_.stats.count(sums);
@@ -77,8 +76,7 @@ class Walk {
                 }
                 look_at(next, sums, level, j, rows, frame);
             }
-            if (open && !stopped() &&
-                (!judge.refines || fixed + search_.stats.bound(sums) <= pool_.threshold())) {
+            if (open && !stopped() && (!judge.refines || fixed + search_.stats.bound(sums) <= pool_.threshold())) {
                 if (search_.watch.expired()) {
                     search_.stop = true;
                     return;
@@ -215,7 +213,8 @@ std::vector<double> GeneralPricer::losses(std::span<const std::int32_t> rules, i
         int length = 0;
         for (; length < width && rule[static_cast<std::size_t>(length)] >= 0; ++length) {
             const int condition = rule[static_cast<std::size_t>(length)];
-            const Level &level = pricer_.graph().levels()[static_cast<std::size_t>(pricer_.graph().level_of(condition))];
+            const Level &level =
+                pricer_.graph().levels()[static_cast<std::size_t>(pricer_.graph().level_of(condition))];
             path.set(length, level, condition - level.first);
         }
         std::vector<std::int64_t> start;
@@ -237,9 +236,9 @@ std::vector<double> GeneralPricer::losses(std::span<const std::int32_t> rules, i
             const auto label = static_cast<std::size_t>(labels[r]);
             const bool allows = judge_.allows(sums.data(), as_numbers(rows), conditions, features, allowed) &&
                                 (allowed.empty() || allowed[label]);
-            found[r] = allows ? judge_.loss_under(labels[r], sums.data(), as_numbers(rows)) +
-                                    judge_.paid(sums[0], features)
-                              : std::numeric_limits<double>::infinity();
+            found[r] =
+                allows ? judge_.loss_under(labels[r], sums.data(), as_numbers(rows)) + judge_.paid(sums[0], features)
+                       : std::numeric_limits<double>::infinity();
         }
         found[r] /= unit_;
     }

@@ -21,7 +21,8 @@ class GeneralPricer {
   public:
     /// `floors` is rows x cases: whatever a rule predicts, in one of the cases each of its rows adds at least
     /// floors[i, case] to its loss. Cases are labels, or intervals of predicted numbers, or a single one. With
-    /// `every_path` rules for the same rows stay apart when their conditions differ. Pricer and judge must outlive this.
+    /// `every_path` rules for the same rows stay apart when their conditions differ. Pricer and judge must outlive
+    /// this.
     GeneralPricer(const Pricer &pricer, const RuleJudge &judge, std::span<const double> floors, double unit,
                   bool every_path);
 
@@ -93,7 +94,8 @@ struct GeneralPath {
 
     void set(int place, const Level &level, int node) {
         features[static_cast<std::size_t>(place)] = level.feature;
-        conditions[static_cast<std::size_t>(place)] = {level.feature, level.sets[static_cast<std::size_t>(node)].data()};
+        conditions[static_cast<std::size_t>(place)] = {level.feature,
+                                                       level.sets[static_cast<std::size_t>(node)].data()};
     }
     std::span<const JudgedCondition> first_conditions(int n) const {
         return {conditions.data(), static_cast<std::size_t>(n)};

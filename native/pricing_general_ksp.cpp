@@ -130,7 +130,9 @@ class Sweep {
         const Level &level = general_.pricer().graph().levels()[l];
         const RuleJudge &judge = general_.judge();
         const bool idle = general_.idle_conditions_count();
-        const auto key = [&](const PricedRule &rule, std::uint64_t rows) { return idle ? with_conditions(rows, rule) : rows; };
+        const auto key = [&](const PricedRule &rule, std::uint64_t rows) {
+            return idle ? with_conditions(rows, rule) : rows;
+        };
         lists.back().push_back({partial.rank, partial.rule.length, number, level.size(),
                                 key(partial.rule, partial.rows_hash), partial.rows_hash});
         GeneralPath path = partial.path;
