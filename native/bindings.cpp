@@ -635,28 +635,38 @@ void bind_normal(nb::module_ &m) {
 }
 
 void bind_exact_cover(nb::module_ &m) {
-    m.def("exact_cover",
-          [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
-             Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
-             double step, int max_rules, double seconds) {
-              omtree::CoverTask task;
-              task.n_rows = n_rows;
-              task.start = view(start);
-              task.index = view(index);
-              task.loss = view(loss);
-              task.reduced_cost = view(reduced_cost);
-              task.extra = {extra.data(), extra.size()};
-              task.at_least = view(at_least);
-              task.bound = bound;
-              task.cutoff = cutoff;
-              task.step = step;
-              task.max_rules = max_rules;
-              task.seconds = seconds;
-              omtree::CoverResult result;
-              std::atomic<bool> cancelled{false};
-              raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
-              return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
-          });
+    m.def(
+        "exact_cover",
+        [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
+           Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
+           double step, int max_rules, double seconds, const std::optional<nb::callable> &conflict) {
+            omtree::CoverTask task;
+            if (conflict) {
+                task.conflict = [&conflict](std::int32_t a, std::int32_t b) {
+                    nb::gil_scoped_acquire acquire;
+                    return nb::cast<bool>((*conflict)(a, b));
+                };
+            }
+            task.n_rows = n_rows;
+            task.start = view(start);
+            task.index = view(index);
+            task.loss = view(loss);
+            task.reduced_cost = view(reduced_cost);
+            task.extra = {extra.data(), extra.size()};
+            task.at_least = view(at_least);
+            task.bound = bound;
+            task.cutoff = cutoff;
+            task.step = step;
+            task.max_rules = max_rules;
+            task.seconds = seconds;
+            omtree::CoverResult result;
+            std::atomic<bool> cancelled{false};
+            raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
+            return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
+        },
+        nb::arg("n_rows"), nb::arg("start"), nb::arg("index"), nb::arg("loss"), nb::arg("reduced_cost"),
+        nb::arg("extra"), nb::arg("at_least"), nb::arg("bound"), nb::arg("cutoff"), nb::arg("step"),
+        nb::arg("max_rules"), nb::arg("seconds"), nb::arg("conflict") = nb::none());
 }
 
 } // namespace

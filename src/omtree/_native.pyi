@@ -102,6 +102,7 @@ def exact_cover(
     step: float,
     max_rules: int,
     seconds: float,
+    conflict: Callable[[int, int], bool] | None = None,
 ) -> tuple[npt.NDArray[np.int32], float, bool, int]: ...
 
 class RuleJudge:

@@ -75,6 +75,11 @@ class Problem:
         return isinstance(self.loss, LinearLoss) and self.limits.empty
 
     @property
+    def free_labels(self) -> bool:
+        """Whether a rule may be worth having with another label than its cheapest: what couples rules sees labels."""
+        return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conflict is not None)
+
+    @property
     def costs(self) -> FloatArray:
         """What a unit of each stratum costs under each label, shape (n_strata, n_labels)."""
         if not isinstance(self.loss, LinearLoss):

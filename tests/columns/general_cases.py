@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
 
 import datasets
 import oracle
@@ -119,12 +120,13 @@ class GeneralCase:
         for m, row in enumerate(p.rows):
             constraints.append(LinearConstraint(np.array([[rule.shares[m] for rule in rules]]), row.at_least, np.inf))
         if p.conflict is not None and not relaxed:
-            for i, j in itertools.combinations(range(len(rules)), 2):
-                disjoint = not (cover[:, i] @ cover[:, j])
-                if disjoint and p.conflict(rules[i].path, rules[j].path):
-                    pair = np.zeros((1, len(rules)))
-                    pair[0, [i, j]] = 1.0
-                    constraints.append(LinearConstraint(pair, -np.inf, 1.0))
+            apart = [
+                (i, j)
+                for i, j in itertools.combinations(range(len(rules)), 2)
+                if not (cover[:, i] @ cover[:, j]) and p.conflict(rules[i].path, rules[j].path)
+            ]
+            entries = (np.ones(2 * len(apart)), np.ravel(apart).astype(int), np.arange(0, 2 * len(apart) + 1, 2))
+            constraints.append(LinearConstraint(csr_array(entries, shape=(len(apart), len(rules))), -np.inf, 1.0))
         answer = milp(
             np.array([rule.loss for rule in rules]),
             integrality=np.full(len(rules), 0 if relaxed else 1),
@@ -194,6 +196,21 @@ def general_case(seed: int, kind: str, *, limited: bool = True, rows: bool = Fal
         row = GlobalRow("share", coefficient, float(np.round(least + share * (most - least), 1)))
         problem = dataclasses.replace(problem, rows=(row,))
     return GeneralCase(problem, loss_of)
+
+
+def with_conflicts(case: GeneralCase, seed: int) -> GeneralCase:
+    """The same problem, where pairs of rules may not both be chosen, by their conditions and labels alone."""
+    rng = np.random.default_rng(seed)
+    salt, share = int(rng.integers(1, 1000)), float(rng.choice([0.2, 0.5]))
+
+    def number(path: Path) -> int:
+        return sum(7 * c.feature + sum(3**code for code in c.codes) for c in path.conditions) + path.label
+
+    def conflict(a: Path, b: Path) -> bool:
+        low, high = sorted((number(a), number(b)))
+        return (low * 31 + high * 17 + salt) * 2654435761 % 1000 < 1000 * share
+
+    return GeneralCase(dataclasses.replace(case.problem, conflict=conflict), case.loss_of)
 
 
 def _with_loss(rng: np.random.Generator, table: Table, kind: str) -> tuple[Table, Any, LossOf]:

@@ -51,7 +51,7 @@ class Pricing:
             threshold,
             limit,
             False,
-            len(p.rows) > 0,
+            p.free_labels,
             1e9,
             k_best,
         )
@@ -74,13 +74,13 @@ def by_rows(priced: dict[Key, float], free: bool) -> dict[object, float]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(9))
 def test_exact_pricing_finds_all_rules(seed: int, kind: str) -> None:
     """The exact pricer lists every allowed rule below the threshold with its true cost, and no other."""
     rows = kind in ("linear", "rectangular", "gini") and seed % 2 == 0
     case = general_case(seed, kind, limited=seed % 3 > 0, rows=rows)
     pricing = Pricing(case, seed, n_threads=1 + seed % 2)
-    free = len(case.problem.rows) > 0
+    free = case.problem.free_labels
     true = pricing.expected()
     expected = by_rows(true, free)
     slack = 1e-9 * pricing.scale
@@ -96,12 +96,12 @@ def test_exact_pricing_finds_all_rules(seed: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(4))
 def test_shortest_paths_find_rules(seed: int, kind: str) -> None:
     """With enough partial paths kept the heuristic finds every rule; what it finds is true, but nothing is proven."""
     case = general_case(seed + 50, kind, rows=kind in ("linear", "gini") and seed % 2 == 0)
     pricing = Pricing(case, seed)
-    free = len(case.problem.rows) > 0
+    free = case.problem.free_labels
     true = pricing.expected()
     for k in (1, 3, 10**5):
         priced, _, complete = pricing.price(1e9, k_best=k)
@@ -123,7 +123,7 @@ def test_cheapest_rules_come_first(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_floors_are_below_losses(seed: int, kind: str) -> None:
     """The loss of a rule is never below the sum of its rows' floors in the lowest case."""
     case = general_case(seed, kind, limited=False)
@@ -135,7 +135,7 @@ def test_floors_are_below_losses(seed: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_losses_of_rules(seed: int, kind: str) -> None:
     """The pool's losses are those of the definition, for any label; what is not allowed does not fit."""
     case = general_case(seed, kind)

@@ -138,8 +138,8 @@ class _Run:
     # Phases
 
     def _start(self, start: Sequence[Path]) -> None:
-        # One rule for all rows; with constraints over the model, not only the label of least loss may meet them.
-        if self.problem.rows:
+        # One rule for all rows; where labels are free, not only the label of least loss may meet the constraints.
+        if self.problem.free_labels:
             for label in range(self.problem.loss.n_labels):
                 self._offer_paths([Path((), label)])
         else:

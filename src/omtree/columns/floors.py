@@ -28,7 +28,7 @@ def row_floors(problem: Problem, judge: _native.RuleJudge) -> FloatArray:
     if isinstance(loss, LinearLoss):
         return np.ascontiguousarray(problem.row_costs())
     floor = judge.floor()[:, None]
-    if problem.rows:
+    if problem.free_labels:
         return floor  # the cases are the labels then, which make no difference to these losses
     if isinstance(loss, MomentLoss):
         return _by_interval(floor, *_moments(loss, problem.table.statistics))

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from omtree import _native
 from omtree.data.table import FloatArray
+from omtree.graph import Condition
 from omtree.problem import Path, Problem
 
 IntArray = npt.NDArray[np.int32]
@@ -80,6 +81,7 @@ class ColumnPool:
         self._extra_values = [problem.table.statistics @ row.coefficient for row in problem.rows]
         self._places = [(level, i) for level in problem.graph for i in range(len(level.code_sets))]
         self._number = {(level.position, level.code_sets[i]): n for n, (level, i) in enumerate(self._places)}
+        self._nodes: dict[int, Condition] = {}
         self._width = max(1, problem.max_depth)
         self._known: dict[RuleKey, int] = {}  # the column of each rule, in the order of the columns
         prices = problem.limits.prices
@@ -182,8 +184,15 @@ class ColumnPool:
 
     def path(self, column: int) -> Path:
         """The rule behind a column."""
-        places = [self._places[number] for number in self.conditions[column] if number >= 0]
-        return Path(tuple(level.node(i) for level, i in places), int(self.label[column]))
+        numbers = [int(number) for number in self.conditions[column] if number >= 0]
+        return Path(tuple(self._node(number) for number in numbers), int(self.label[column]))
+
+    def _node(self, number: int) -> Condition:
+        """A condition of the graph; its words take time, so each is made once."""
+        if number not in self._nodes:
+            level, i = self._places[number]
+            self._nodes[number] = level.node(i)
+        return self._nodes[number]
 
     def reduced_costs(self, duals: Duals) -> FloatArray:
         """Of every column."""
@@ -204,19 +213,21 @@ class ColumnPool:
         return np.ascontiguousarray(value)
 
     def credits_for(self, duals: Duals) -> FloatArray:
-        """What the duals pay for each merged row, for the general pricer; by label where constraints set those free."""
-        credit = duals.cover[:, None]
+        """What the duals pay for each merged row, for the general pricer; by label where labels are free."""
+        credit = np.repeat(duals.cover[:, None], self.problem.loss.n_labels if self.problem.free_labels else 1, axis=1)
         for values, price in zip(self._extra_values, duals.rows, strict=True):
             credit = credit + price * values
         return np.ascontiguousarray(credit)
 
+    def in_conflict(self, one: int, other: int) -> bool:
+        """Whether two columns may not be chosen together."""
+        return self.problem.conflict is not None and self.problem.conflict(self.path(one), self.path(other))
+
     def conflicts(self, columns: Sequence[int] | IntArray) -> list[tuple[int, int]]:
         """Pairs of these columns that may not be chosen together."""
-        conflict = self.problem.conflict
-        if conflict is None:
+        if self.problem.conflict is None:
             return []
-        paths = [(int(j), self.path(j)) for j in columns]
-        return [(i, j) for (i, a), (j, b) in itertools.combinations(paths, 2) if conflict(a, b)]
+        return [(int(i), int(j)) for i, j in itertools.combinations(columns, 2) if self.in_conflict(i, j)]
 
     def is_model(self, columns: Sequence[int] | IntArray) -> bool:
         """Whether these columns cover every merged row exactly once, within leaf limit and constraints."""

@@ -107,7 +107,6 @@ class RulePricer:
         k_best: int = 0,
     ) -> PricedRules:
         problem = self._problem
-        free_labels = len(problem.rows) > 0
         seconds = min(deadline.remaining, 1e9)
         if self._general is not None:
             conditions, label, cost, least, complete, overflow, looked_at = self._general.price(
@@ -117,7 +116,7 @@ class RulePricer:
                 threshold,
                 limit,
                 stop_when_full,
-                free_labels,
+                problem.free_labels,
                 seconds,
                 k_best,
             )
@@ -131,7 +130,7 @@ class RulePricer:
                 threshold,
                 limit,
                 stop_when_full,
-                free_labels,
+                problem.free_labels,
                 seconds,
                 k_best,
             )
