@@ -182,7 +182,7 @@ def _counts(y: np.ndarray, predicted: np.ndarray, weight: np.ndarray, label: int
 
 
 def _averaged(ratio: Callable[[float, float, float], float], average: str) -> Score:
-    """Of class 1 ("binary"), the mean over the classes ("macro"), or of the counts of all classes together ("micro")."""
+    """Of class 1 ("binary"), the mean over classes ("macro"), or of the counts of all classes together ("micro")."""
 
     def score(y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
         if average == "binary":
