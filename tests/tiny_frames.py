@@ -85,13 +85,14 @@ def _column(kind: str, pick: np.ndarray) -> pd.Series:
 
 
 def code(X: pd.DataFrame) -> Coded:
-    """Codes of a frame of numbers, ordered categories and text."""
+    """Codes of a frame of numbers, ordered categories and text; levels that no sample has get none."""
     features, columns = [], []
     for position, name in enumerate(X.columns):
         column = X[name]
         missing = column.isna().to_numpy()
         ordinal = isinstance(column.dtype, pd.CategoricalDtype)
-        values = list(column.cat.categories) if ordinal else sorted(set(column[~missing]))
+        present = set(column[~missing])
+        values = [level for level in column.cat.categories if level in present] if ordinal else sorted(present)
         columns.append(
             [len(values) if gone else values.index(cell) for cell, gone in zip(column, missing, strict=True)]
         )
