@@ -16,7 +16,7 @@ from omtree.constraints.base import Constraint, Level, Setting, Shape, check_nam
 
 
 @dataclass(frozen=True, repr=False)
-class _Attribute(Constraint):
+class _Attribute(Constraint, abstract=True):
     """A demand on the features of each path."""
 
     level: ClassVar[Level] = "attribute"

@@ -101,8 +101,8 @@ class Constraint:
     #: Every constraint class by its name in a TOML file.
     known: ClassVar[dict[str, type[Constraint]]] = {}
 
-    def __init_subclass__(cls) -> None:
-        if not cls.__name__.startswith("_"):
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        if not abstract:
             Constraint.known[cls.kind()] = cls
 
     @classmethod

@@ -27,7 +27,7 @@ from omtree.problem import GlobalRow
 
 
 @dataclass(frozen=True, repr=False)
-class _CurvedMetric(ClassMetric):
+class _CurvedMetric(ClassMetric, abstract=True):
     """A metric whose limits are curves over hits and calls."""
 
     def metric(self, h: float, q: float, positive: float, total: float) -> float:
@@ -35,7 +35,7 @@ class _CurvedMetric(ClassMetric):
         raise NotImplementedError
 
     def curve(self, q: float, limit: float, positive: float, total: float) -> tuple[float, float]:
-        """The hits at which the metric is at its limit, and the slope of that curve."""
+        """The hits at which the metric is at its limit, and the slope of that curve, infinite where it is vertical."""
         raise NotImplementedError
 
     def reachable(self, limit: float, positive: float, total: float) -> tuple[float, float]:
@@ -83,9 +83,9 @@ class _CurvedMetric(ClassMetric):
         if (sense == "at least") == (limit > 0) and limit != 0:
             least, largest = self.reachable(limit, positive, total)
             low, high = max(low, least), min(high, largest)
-            start, end = (self.curve(q, limit, positive, total)[0] for q in (low, high))
             if high < low:
                 return low, high, []
+            start, end = (self.curve(q, limit, positive, total)[0] for q in (low, high))
             slope = (end - start) / (high - low) if high - low > TOLERANCE * total else 0.0
             # Over a single point the better of the two ends is still implied.
             constant = (min if sense == "at least" else max)(start - slope * low, end - slope * high)
@@ -98,9 +98,9 @@ class _CurvedMetric(ClassMetric):
     ) -> Iterator[tuple[float, float]]:
         for part in (0.25, 0.5, 0.75) if high - low > TOLERANCE * total else (0.5,):
             q = low + part * (high - low)
-            # At the very ends hits are known without any limit.
-            if 0 < q < total:
-                at, slope = self.curve(q, limit, positive, total)
+            at, slope = self.curve(q, limit, positive, total)
+            # The curve is vertical only where hits are known without any limit: with no calls, or none left.
+            if math.isfinite(slope):
                 yield slope, at - slope * q
 
 
@@ -131,7 +131,9 @@ class MCC(_CurvedMetric):
     def curve(self, q: float, limit: float, positive: float, total: float) -> tuple[float, float]:
         spread = math.sqrt(positive * (total - positive))
         root = math.sqrt(max(0.0, q * (total - q)))
-        slope = positive + (limit * spread * (total - 2 * q) / (2 * root) if root > 0 else 0.0)
+        if root <= 0 and limit != 0:
+            return positive * q / total, math.inf
+        slope = positive + (limit * spread * (total - 2 * q) / (2 * root) if limit != 0 else 0.0)
         return (positive * q + limit * spread * root) / total, slope / total
 
     def reachable(self, limit: float, positive: float, total: float) -> tuple[float, float]:
@@ -139,7 +141,7 @@ class MCC(_CurvedMetric):
         own, others = (positive, total - positive) if limit > 0 else (total - positive, positive)
         square = limit * limit
         if own <= 0 or others <= 0:
-            return math.inf, -math.inf
+            return total, 0.0  # no calls do
         return square * own * total / (others + square * own), own * total / (own + square * others)
 
 
@@ -166,9 +168,11 @@ class FowlkesMallows(_CurvedMetric):
 
     def curve(self, q: float, limit: float, positive: float, total: float) -> tuple[float, float]:
         root = math.sqrt(max(0.0, q * positive))
-        return limit * root, (limit * positive / (2 * root) if root > 0 else 0.0)
+        if root <= 0 and limit != 0:
+            return 0.0, math.inf
+        return limit * root, (limit * positive / (2 * root) if limit != 0 else 0.0)
 
     def reachable(self, limit: float, positive: float, total: float) -> tuple[float, float]:
         if positive <= 0:
-            return math.inf, -math.inf
+            return total, 0.0  # no calls do
         return limit * limit * positive, min(total, positive / (limit * limit))

@@ -27,7 +27,7 @@ RuleMetric = Literal["positive_rate", "accuracy", "coverage", "mean"]
 
 
 @dataclass(frozen=True, repr=False)
-class _Parity(Constraint):
+class _Parity(Constraint, abstract=True):
     """How often the groups get a class predicted differs by at most a tolerance."""
 
     group: str
@@ -220,7 +220,7 @@ class ConditionalParity(_Parity):
 
 
 @dataclass(frozen=True, repr=False)
-class _RuleFairness(Constraint):
+class _RuleFairness(Constraint, abstract=True):
     """Something of the groups within a rule."""
 
     group: str

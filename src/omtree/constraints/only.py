@@ -20,10 +20,10 @@ from omtree.data.wording import show_level
 class Group(Pooled):
     """One level that stands for several, which no condition may tell apart."""
 
-    order: tuple[Any, ...] = ()
+    words: str = ""
 
     def __str__(self) -> str:
-        return " or ".join(map(show_level, self.order))
+        return self.words
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,13 +97,14 @@ class Only(Constraint):
             for member in sorted(level.members, key=str) if isinstance(level, Pooled) else [level]:
                 code_of[member] = code
         parts = self._parts(list(code_of), ordered=feature.ordered)
-        levels = tuple(part[0] if len(part) == 1 else Group(frozenset(part), tuple(part)) for part in parts)
+        levels = tuple(part[0] if len(part) == 1 else _group(part, feature.ordered) for part in parts)
         order = None
         if not feature.ordered:
             # Along the target as well as their members are.
             old = feature.target_order or tuple(range(feature.n_codes))
             place = [float(np.mean([old.index(code_of[member]) for member in part])) for part in parts]
-            place += [float(old.index(feature.n_values))] * feature.has_missing
+            if feature.has_missing:
+                place.append(float(old.index(feature.n_values)))
             order = tuple(np.argsort(place, kind="stable").tolist())
         return dataclasses.replace(feature, levels=levels, n_values=len(levels), target_order=order)
 
@@ -141,3 +142,10 @@ class Only(Constraint):
         values = [value for level in members for value in level]
         parts = self._parts(values, ordered=feature.ordered)
         return all(inside.issuperset(part) or inside.isdisjoint(part) for part in parts)
+
+
+def _group(members: Sequence[Any], ordered: bool) -> Pooled:
+    shown = list(map(show_level, members))
+    if ordered:
+        return Group(frozenset(members), f"{shown[0]} to {shown[-1]}")
+    return Group(frozenset(members), " or ".join(shown)) if len(shown) <= 8 else Pooled(frozenset(members))

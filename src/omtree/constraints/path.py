@@ -32,7 +32,7 @@ from omtree.constraints.samples import strata_of
 
 
 @dataclass(frozen=True, repr=False)
-class _Support(Constraint):
+class _Support(Constraint, abstract=True):
     """A limit on the weight of every rule."""
 
     n: float

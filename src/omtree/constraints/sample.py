@@ -31,7 +31,7 @@ from omtree.data.table import FloatArray
 
 
 @dataclass(frozen=True, repr=False)
-class Bounded(Constraint):
+class Bounded(Constraint, abstract=True):
     """A number of the whole model with a least or a largest value, or both."""
 
     at_least: float | None = field(default=None, kw_only=True)
@@ -60,7 +60,7 @@ class Bounded(Constraint):
 
 
 @dataclass(frozen=True, repr=False)
-class _Metric(Bounded):
+class _Metric(Bounded, abstract=True):
     """A ratio of two sums: ``numerator >= limit * denominator`` is linear, whatever the denominator."""
 
     low: ClassVar[float] = 0.0
@@ -114,7 +114,7 @@ class _Metric(Bounded):
 
 
 @dataclass(frozen=True, repr=False)
-class ClassMetric(_Metric):
+class ClassMetric(_Metric, abstract=True):
     """A metric of one class against the others."""
 
     class_: Any = None
