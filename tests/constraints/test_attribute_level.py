@@ -14,6 +14,7 @@ from omtree.constraints import (
     Constraint,
     Exclude,
     Forbid,
+    Interactions,
     Monotone,
     Once,
     Only,
@@ -39,6 +40,9 @@ from omtree.problem import Path, Problem
 
 SHAPES: list[Constraint] = [
     Forbid({"x0", "x1"}),
+    Interactions([{"x0", "x1"}, {"x1", "x2"}]),
+    Interactions([{"x0", "x1"}, {"x1", "x2"}, {"x0", "x2"}]),
+    Interactions([{"x0", "x2"}]),
     Forbid([{"x0", "x1", "x2"}, {"x1", "x2"}]),
     Together({"x0", "x2"}),
     Requires("x1", first="x0"),

@@ -22,6 +22,7 @@ from omtree.constraints import (
     Path,
     RuleFacts,
     RuleParity,
+    restrict_features,
 )
 from omtree.graph import FeatureGraph
 from omtree.judging import make_judge
@@ -40,7 +41,8 @@ def cases(n_classes: int) -> list[Case]:
 
 def judged(case: Case, *constraints: Constraint) -> bool:
     """Whether the judge allows every rule of the model with the label it has."""
-    limits = case.compiled(*constraints).limits(case.table)
+    compiled = case.compiled(*constraints)
+    limits = compiled.limits(case.table)
     for rule in case.tree.rules:
         inside = np.ones(case.table.n_rows, dtype=bool)
         for condition in rule.conditions:
@@ -55,7 +57,7 @@ def judged(case: Case, *constraints: Constraint) -> bool:
         else:
             loss = MomentLoss("squared")
             table = replace(table, statistics=np.ones((table.n_rows, 3)), row_weight=table.weight)
-        problem = Problem(table, FeatureGraph(table.features), loss, 3, 8, 0.0, limits=limits)
+        problem = Problem(table, FeatureGraph(table.features), loss, 3, 8, compiled.min_support, limits=limits)
         conditions = [(condition.feature, list(condition.codes)) for condition in rule.conditions]
         found, label = make_judge(problem).judge(np.flatnonzero(inside).astype(np.uint32), conditions)
         if math.isinf(found) or label != rule.label:
@@ -132,6 +134,22 @@ def test_two_budgets() -> None:
     assert outcomes == {True, False}
 
 
+def test_tests_beyond_the_budget_are_left_out() -> None:
+    """A feature that alone costs more than the limit is not among those that rules may test."""
+    case = next(case for case in cases(2) if len(case.features) == 3)
+    kept = restrict_features([Budget(COSTS, 4.0)], case.features, case.setting)
+    assert [feature.name for feature in kept] == ["x1", "x2"]
+    assert restrict_features([Budget(COSTS, weight=1.0)], case.features, case.setting) == case.features
+
+
+def test_support_alone_is_no_limit() -> None:
+    """A least support is left to the engines, which prune by it: the problem stays a plain one."""
+    case = next(case for case in cases(2) if case.class_scale is None)
+    compiled = case.compiled(MinSupport(0.1), MinSupport(2))
+    assert compiled.limits(case.table).empty
+    assert compiled.min_support == pytest.approx(max(2.0, 0.1 * case.weight.sum()))
+
+
 def test_budget_reports_the_expected_price() -> None:
     """The second check of a budget is what a sample pays on average."""
     case = cases(2)[0]
@@ -206,8 +224,11 @@ def test_facts_are_those_of_the_samples() -> None:
             chosen = inside & (case.y == 1) & (sex.codes == 1) & (dept.codes == 0)
             assert facts.weight("yes", sex="M", dept="A") == pytest.approx(case.weight[chosen].sum())
             assert [str(c) for c in facts.conditions] == [str(c) for c in case.tree.rules[r].conditions]
+            assert facts.weight(sex="X") == 0.0
             with pytest.raises(ValueError, match="'race' is not known here"):
                 facts.weight(race="x")
+            with pytest.raises(ValueError, match="The class 'ill' is not known; y has 'no', 'yes'"):
+                facts.weight("ill")
 
 
 def test_the_worst_rule_is_named() -> None:

@@ -3,7 +3,7 @@
 Constraints are small objects that only say what is wanted. `load_toml` and `to_toml` read and write them as text.
 """
 
-from omtree.constraints.attribute import Exclude, Forbid, Once, Order, Requires, Root, Together, UseAtMost
+from omtree.constraints.attribute import Exclude, Forbid, Interactions, Once, Order, Requires, Root, Together, UseAtMost
 from omtree.constraints.audit import Answers, ConstraintCheck, audit
 from omtree.constraints.base import Constraint, Setting, Shape
 from omtree.constraints.budget import Budget
@@ -55,6 +55,7 @@ __all__ = [
     "Forbid",
     "FowlkesMallows",
     "GroupColumn",
+    "Interactions",
     "Linear",
     "MaxSupport",
     "MetricRow",

@@ -88,6 +88,53 @@ class Forbid(_Attribute):
 
 
 @dataclass(frozen=True, repr=False)
+class Interactions(_Attribute):
+    """The features on one path all come from one of these sets.
+
+    A feature that is in no set stands alone on its path.
+
+    Parameters
+    ----------
+    sets : sequence of sets of str
+
+    Examples
+    --------
+    >>> Interactions([{"age", "sex"}, {"age", "income", "rent"}])
+    Interactions(({'age', 'sex'}, {'age', 'income', 'rent'}))
+    """
+
+    sets: Any
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sets, str) or not isinstance(self.sets, Iterable):
+            raise ValueError(f"Interactions needs a list of sets of columns, got {self.sets!r}.")
+        object.__setattr__(self, "sets", tuple(name_set(names, "Interactions") for names in self.sets))
+
+    def check(self, setting: Setting) -> None:
+        for names in self.sets:
+            check_names(self, names, setting)
+
+    def _allowed(self, names: Iterable[str]) -> bool:
+        wanted = frozenset(names)
+        return len(wanted) < 2 or any(wanted <= allowed for allowed in self.sets)
+
+    def shape(self, setting: Setting) -> Shape:
+        forbidden: list[tuple[str, ...]] = [
+            pair for pair in combinations(setting.columns, 2) if not self._allowed(pair)
+        ]
+        # Where only the whole is forbidden, not its parts, each feature is in as many sets as there are others.
+        shared = [name for name in setting.columns if sum(name in names for names in self.sets) > 1]
+        for size in range(3, setting.max_depth + 1):
+            for names in combinations(shared, size):
+                if not self._allowed(names) and all(map(self._allowed, combinations(names, size - 1))):
+                    forbidden.append(names)
+        return Shape(at_most=tuple((frozenset(names), len(names) - 1) for names in forbidden))
+
+    def breaks(self, answers: Answers, tested: frozenset[str], path: tuple[str, ...] | None) -> bool:
+        return not self._allowed(tested)
+
+
+@dataclass(frozen=True, repr=False)
 class Together(_Attribute):
     """A rule that tests one of these features tests all of them.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -67,7 +68,7 @@ class ConstraintCheck:
         """The check that a value of a constraint gives."""
         value, limit = float(value), float(limit)
         slack = 0.0 if math.isnan(value) else value - limit if sense == "at least" else limit - value
-        name = f"{constraint!r}: {part}" if part else repr(constraint)
+        name = f"{constraint.title}: {part}" if part else constraint.title
         return cls(name, value, limit, slack, sense, constraint.level, rule)
 
     @property
@@ -134,7 +135,7 @@ class Answers:
         paths = None if tree is None else paths_of(tree)
         return cls(tuple(rules), rules.features, rules.classes, rule, y, weight, groups or {}, paths)
 
-    @property
+    @cached_property
     def predicted(self) -> npt.NDArray[np.intp]:
         """Position of the class predicted for each sample."""
         return np.array([rule.label for rule in self.rules], dtype=np.intp)[self.rule]

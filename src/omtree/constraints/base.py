@@ -17,7 +17,8 @@ from omtree.problem import GlobalRow
 if TYPE_CHECKING:
     from omtree.constraints.audit import Answers, ConstraintCheck
     from omtree.constraints.demands import CurvedLimit, RuleDemands, RuleSum
-    from omtree.constraints.samples import Strata
+    from omtree.constraints.samples import GroupColumn, Strata
+    from omtree.data.columns import Columns
 
 Level = Literal["path", "attribute", "sample"]
 
@@ -53,6 +54,29 @@ class Setting:
     structure: Literal["tree", "rules"] = "tree"
     max_depth: int = 3
     max_leaves: int = 8
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        classes: Sequence[Any],
+        groups: Mapping[str, GroupColumn],
+        *,
+        structure: Literal["tree", "rules"],
+        max_depth: int,
+        max_leaves: int,
+    ) -> Setting:
+        """The setting of a fit; `groups` as `read_groups` gives them."""
+        return cls(
+            columns.names,
+            columns.kinds,
+            {column.name: column.levels for column in columns if column.levels is not None},
+            tuple(classes),
+            {name: column.levels for name, column in groups.items()},
+            structure,
+            max_depth,
+            max_leaves,
+        )
 
     @property
     def task(self) -> Literal["classification", "regression"]:
@@ -114,6 +138,11 @@ class Constraint:
         'statistical_parity'
         """
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+    @property
+    def title(self) -> str:
+        """What it is called in certificates and complaints: its code, or less where that is long."""
+        return repr(self)
 
     @property
     def group_columns(self) -> tuple[str, ...]:
@@ -221,30 +250,31 @@ def check_number(of: Constraint, name: str, low: float = 0.0, high: float = math
         wanted = "a finite number" if math.isinf(low) else f"a number of at least {low:g}"
         if not math.isinf(high):
             wanted = f"a number from {low:g} to {high:g}"
-        raise ValueError(f"{of!r}: {name}={value!r} is not possible; use {wanted}.")
+        raise ValueError(f"{of.title}: {name}={value!r} is not possible; use {wanted}.")
 
 
 def check_names(of: Constraint, names: Iterable[str], setting: Setting) -> None:
     """Complain about a column that ``X`` does not have."""
     for name in sorted(names, key=str):
         if name not in setting.columns:
-            raise ValueError(f"{of!r} names the column {name!r}, which X does not have; it has {_some(setting)}.")
+            raise ValueError(f"{of.title} names the column {name!r}, which X does not have; it has {_some(setting)}.")
 
 
 def check_group(of: Constraint, name: str, setting: Setting) -> None:
     """Complain about a group column that is unknown or has a single group."""
     if name not in setting.groups:
         raise ValueError(
-            f"{of!r} names the group column {name!r}, which neither X nor groups has; pass it as fit(..., groups=...)."
+            f"{of.title} names the group column {name!r}, which neither X nor groups has; "
+            "pass it as fit(..., groups=...)."
         )
     if len(setting.groups[name]) < 2:
-        raise ValueError(f"{of!r} compares groups, but {name!r} has only one; remove the constraint.")
+        raise ValueError(f"{of.title} compares groups, but {name!r} has only one; remove the constraint.")
 
 
 def check_classes(of: Constraint, setting: Setting) -> None:
     """Complain when the target has no classes."""
     if setting.task == "regression":
-        raise ValueError(f"{of!r} is about classes, which a numeric target does not have; remove the constraint.")
+        raise ValueError(f"{of.title} is about classes, which a numeric target does not have; remove the constraint.")
 
 
 def class_position(of: Constraint, class_: Any, setting: Setting) -> int:
@@ -253,14 +283,14 @@ def class_position(of: Constraint, class_: Any, setting: Setting) -> int:
     if class_ is None:
         if len(setting.classes) != 2:
             raise ValueError(
-                f"{of!r} does not say which of the {len(setting.classes)} classes it is about; set class_."
+                f"{of.title} does not say which of the {len(setting.classes)} classes it is about; set class_."
             )
         return 1
     for position, known in enumerate(setting.classes):
         if known == class_:
             return position
     known = ", ".join(map(code_of, setting.classes[:10]))
-    raise ValueError(f"{of!r} names the class {class_!r}, which y does not have; y has {known}.")
+    raise ValueError(f"{of.title} names the class {class_!r}, which y does not have; y has {known}.")
 
 
 def _some(setting: Setting) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omtree.constraints.audit import Answers, ConstraintCheck, worst
-from omtree.constraints.base import Constraint, Level, Setting, check_names, is_number
+from omtree.constraints.base import Constraint, Level, Setting, Shape, check_names, is_number
 from omtree.constraints.demands import RuleDemands
 from omtree.data.table import Feature
 from omtree.limits import TestPrices
@@ -102,6 +102,14 @@ class Budget(Constraint):
                 discounts.setdefault(group, []).append(self.costs.get(name, 0.0) - again)
         return total - sum(sum(given) - max(given) for given in discounts.values())
 
+    def affords(self, names: Iterable[str]) -> bool:
+        """Whether these tests are within the limit."""
+        return self.limit is None or self.price(names) <= self.limit * (1 + 1e-12) + 1e-12
+
+    @property
+    def title(self) -> str:
+        return f"Budget(limit={self.limit!r})" if self.limit is not None else f"Budget(weight={self.weight!r})"
+
     def check(self, setting: Setting) -> None:
         check_names(self, {*self.costs, *(self.groups or {})}, setting)
         for name, cost in self.costs.items():
@@ -124,6 +132,10 @@ class Budget(Constraint):
             raise ValueError(f"Budget: weight={self.weight!r} is not possible; use a number of at least 0.")
         if self.limit is None and self.weight == 0:
             raise ValueError("Budget has neither a limit nor a weight; set one of them.")
+
+    def shape(self, setting: Setting) -> Shape:
+        # A test that alone costs too much is in no rule: others never make it cheaper.
+        return Shape(exclude=frozenset(name for name in self.costs if not self.affords([name])))
 
     def on_rule(self, demands: RuleDemands) -> None:
         demands.price(self)

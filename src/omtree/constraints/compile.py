@@ -66,6 +66,11 @@ class Compiled:
         """Features along which predictions may only rise (1) or fall (-1)."""
         return self.shape.monotone
 
+    @property
+    def min_support(self) -> float:
+        """Least weight of a rule in the engine's table; a demand of its own, because engines prune by it."""
+        return self.demands.min_support
+
     def limits(self, table: Table) -> RuleLimits:
         """The limits on every rule of a table that was made from the samples."""
         demands = self.demands
@@ -239,8 +244,7 @@ def _merge(measures: Sequence[FloatArray], table: Table) -> FloatArray:
 
 
 def _within(budget: Budget) -> Callable[[RuleFacts], bool]:
-    limit = budget.limit
-    return lambda facts: limit is None or budget.price(facts.features) <= limit * (1 + 1e-12) + 1e-12
+    return lambda facts: budget.affords(facts.features)
 
 
 def _number(number: Callable[[RuleFacts], float], facts: Callable[..., RuleFacts]) -> RuleNumber:

@@ -52,7 +52,7 @@ class _CurvedMetric(ClassMetric, abstract=True):
         positive, total = float(has[:, 0] @ strata.totals), float(strata.totals.sum())
         hits, called = has * given, (1.0 + 0.0 * has) * given
         for sense, limit in self.limits:
-            name = f"{self!r} {sense}" if len(self.limits) > 1 else repr(self)
+            name = self.name_of(sense)
             sign = 1.0 if sense == "at least" else -1.0
 
             def holds(h: float, q: float, sign: float = sign, limit: float = limit) -> bool:

@@ -111,6 +111,7 @@ class RuleDemands:
     def __init__(self, samples: Samples, setting: Setting) -> None:
         self.samples = samples
         self.setting = setting
+        self.min_support = 0.0
         self.budgets: list[Budget] = []
         self.predicates: list[Callable[[RuleFacts], bool]] = []
         self._measures: dict[tuple[Any, ...], FloatArray] = {}
@@ -134,6 +135,14 @@ class RuleDemands:
     def at_least(self, terms: Mapping[int, float | FloatArray], limit: float) -> None:
         """Demand that a sum of measures, each times a number (or one per label), be at least this."""
         self._linear.append((terms, limit))
+
+    def support(self, limit: float) -> None:
+        """Demand that a rule weigh at least this."""
+        if self.samples.class_scale is None:
+            self.min_support = max(self.min_support, limit)
+        else:
+            # The table's weights are not those of the samples.
+            self.at_least({self.weight(): 1.0}, limit)
 
     def ratio(self, a: int, b: int, c: int, d: int, tolerance: float) -> None:
         """Demand that ``a / b`` and ``c / d`` differ by at most this."""

@@ -84,12 +84,20 @@ class RuleFacts:
         """
         chosen = np.ones(len(self._strata), dtype=bool)
         if class_ is not None:
-            chosen &= self._strata.label == list(self._classes).index(class_)
+            chosen &= self._strata.label == self._position(class_)
         for name, level in groups.items():
             if name not in self._strata.groups:
                 raise ValueError(f"The group column {name!r} is not known here; name it in the constraint's groups.")
-            chosen &= self._strata.groups[name] == self._strata.levels[name].index(level)
+            # A group that the samples do not have weighs nothing.
+            places = [i for i, known in enumerate(self._strata.levels[name]) if known == level]
+            chosen &= np.isin(self._strata.groups[name], places)
         return float(self._weights[chosen].sum())
+
+    def _position(self, class_: Any) -> int:
+        for position, known in enumerate(self._classes):
+            if known == class_:
+                return position
+        raise ValueError(f"The class {class_!r} is not known; y has {', '.join(map(repr, self._classes))}.")
 
     def group_sums(self, column: str, label: int | None = None) -> FloatArray:
         """Sample weight of each group of a column within the rule, of one class where given."""

@@ -65,7 +65,7 @@ class _Parity(Constraint, abstract=True):
                 coefficient[among & (codes == low), positive] = unit / total[low]
                 between = f"{code_of(levels[high])} above {code_of(levels[low])}{words}"
                 yield MetricRow(
-                    f"{self!r}: {between}",
+                    f"{self.title}: {between}",
                     coefficient,
                     -self.tolerance * unit,
                     self,
@@ -382,7 +382,7 @@ class FairnessBudget(_RuleFairness):
         def number(facts: RuleFacts) -> float:
             return -self.difference(facts, setting, totals.astype(np.float64))
 
-        yield RuleSum(repr(self), self, number, -self.limit)
+        yield RuleSum(self.title, self, number, -self.limit)
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         yield ConstraintCheck.of(self, float(np.nansum(self.differences(answers))), self.limit, "at most")

@@ -45,6 +45,10 @@ class Linear(Bounded):
         object.__setattr__(self, "groups", name_tuple(self.groups))
 
     @property
+    def title(self) -> str:
+        return self.name or repr(self)
+
+    @property
     def group_columns(self) -> tuple[str, ...]:
         return self.groups
 
@@ -62,7 +66,7 @@ class Linear(Bounded):
             def number(facts: RuleFacts, sign: float = sign) -> float:
                 return sign * float(self.coefficient(facts))
 
-            yield RuleSum(f"{self!r} {sense}" if len(self.limits) > 1 else repr(self), self, number, sign * limit)
+            yield RuleSum(self.name_of(sense), self, number, sign * limit)
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         return self.checks(math.fsum(float(self.coefficient(facts)) for facts in facts_of(answers, self.groups)))

@@ -70,7 +70,7 @@ class MinSupport(_Support):
         yield ("support", is_whole(self.n)), "the support of a rule", float(self.n), math.inf
 
     def on_rule(self, demands: RuleDemands) -> None:
-        demands.at_least({demands.weight(): 1.0}, self.n * self._unit(float(demands.samples.weight.sum())))
+        demands.support(self.n * self._unit(float(demands.samples.weight.sum())))
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         yield worst(self, answers.by_rule() / self._unit(float(answers.weight.sum())), self.n, "at least")
@@ -196,6 +196,10 @@ class Path(Constraint):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", name_tuple(self.groups))
+
+    @property
+    def title(self) -> str:
+        return self.name or repr(self)
 
     @property
     def group_columns(self) -> tuple[str, ...]:

@@ -44,6 +44,10 @@ class Bounded(Constraint, abstract=True):
         pairs: list[tuple[Sense, float | None]] = [("at least", self.at_least), ("at most", self.at_most)]
         return [(sense, limit) for sense, limit in pairs if limit is not None]
 
+    def name_of(self, sense: str) -> str:
+        """What its limit of this sense is called."""
+        return f"{self.title} {sense}" if len(self.limits) > 1 else self.title
+
     def check_limits(self, low: float, high: float) -> None:
         """Complain about limits that no model, or every model, has to do with."""
         if not self.limits:
@@ -106,7 +110,7 @@ class _Metric(Bounded, abstract=True):
                 coefficient, at_least, per_unit = sign * top, sign * limit * total, sign * total
             else:
                 coefficient, at_least, per_unit = sign * (top - limit * bottom), 0.0, None
-            name = f"{self!r} {sense}" if len(self.limits) > 1 else repr(self)
+            name = self.name_of(sense)
             yield MetricRow(name, coefficient, at_least, self, self.words, limit, sense, per_unit)
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:

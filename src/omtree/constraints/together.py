@@ -39,7 +39,7 @@ def check_together(constraints: Sequence[Constraint], setting: Setting) -> None:
 
 
 def _contradict(why: str, *culprits: Constraint) -> ValueError:
-    names = list(dict.fromkeys(map(repr, culprits)))
+    names = list(dict.fromkeys(culprit.title for culprit in culprits))
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     if len(names) == 1:
         return ValueError(f"{listed} contradicts itself: {why}; change it.")
@@ -91,12 +91,15 @@ def _check_paths(constraints: Sequence[Constraint], setting: Setting) -> None:
         what = " and ".join(map(repr, sorted(wanted)))
         for name in sorted(wanted & excluded.keys()):
             raise _contradict(f"{name!r} is needed in a rule and excluded from all", *reasons, excluded[name])
+        for budget in (constraint for constraint in constraints if isinstance(constraint, Budget)):
+            if not budget.affords(wanted):
+                raise _contradict(f"{what} cost more than the limit", *reasons, budget)
         for limited, n, constraint in limits:
             if len(limited & wanted) > n:
                 raise _contradict(f"{what} have to be in one rule and must not be", *reasons, constraint)
         if len(wanted) > setting.max_depth:
             raise ValueError(
-                f"{reasons[0]!r} needs {what} in one rule, more than max_depth={setting.max_depth} conditions; "
+                f"{reasons[0].title} needs {what} in one rule, more than max_depth={setting.max_depth} conditions; "
                 "raise max_depth."
             )
 
