@@ -132,3 +132,26 @@ def _node(
         condition = Condition(feature, tuple(np.flatnonzero(part == p).tolist()))
         branches.append((condition, _node(rng, problem, depth - 1, leaves // n_parts, used | {feature})))
     return Node(label, tuple(branches))
+
+
+def tiny_case(seed: int, n_samples: int = 14) -> Case:
+    """Three features of two or three codes, few merged rows, two classes, whole weights; its tree does not matter."""
+    rng = np.random.default_rng(seed)
+    cells = [[float(rng.integers(2)), "ab"[rng.integers(2)], float(rng.integers(3))] for _ in range(n_samples)]
+    cells[:3] = [[0.0, "a", 0.0], [1.0, "b", 1.0], [0.0, "b", 2.0]]
+    columns = read_columns(cells)
+    weight = rng.integers(1, 3, size=n_samples).astype(float)
+    y = rng.integers(2, size=n_samples)
+    y[:2] = 0, 1
+    groups = {
+        "sex": GroupColumn(rng.integers(2, size=n_samples), ("F", "M")),
+        "dept": GroupColumn(rng.integers(2, size=n_samples), ("A", "B")),
+    }
+    features, _ = make_features(columns, y, 2, weight, 4, "quantile")
+    table = make_table(columns, features, y, 2, weight)
+    problem = Problem(table, FeatureGraph(features), LinearLoss(1.0 - np.eye(2)), 2, 4, 0.0)
+    tree = Tree.from_node(Node(0), problem, ("no", "yes"))
+    levels = {column.name: column.levels for column in columns if column.levels is not None}
+    group_levels = {name: column.levels for name, column in groups.items()}
+    setting = Setting(columns.names, columns.kinds, levels, ("no", "yes"), group_levels, "rules", 2, 4)
+    return Case(columns, features, table, y, ("no", "yes"), weight, groups, tree, setting, None)
