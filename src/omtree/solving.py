@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -22,8 +23,11 @@ from omtree.progress import Progress
 from omtree.reading import Reader
 from omtree.rules import RuleSet
 from omtree.scores import Additive, BestScore, best_score
-from omtree.search.constrained import Priced, TreeMaster
+from omtree.search.constrained import Priced, TreeMaster, close_gap
+from omtree.search.fronts import attainable
 from omtree.tree import Tree, summary_of
+
+NO_TREE = "No tree meets the constraints over the whole model; relax some of them."
 
 
 @dataclass(frozen=True)
@@ -220,18 +224,34 @@ class TreeSolver:
         started = deadline.elapsed
         master = TreeMaster(problem, priced)
         relaxed = master.run(deadline)
+        nothing = Solution((), "infeasible", math.inf, math.inf, reason=NO_TREE)
+        if relaxed.bound == math.inf:
+            return TreeAnswer(nothing, [], [], every_size=False)
+        costs = problem.row_costs()
+        closed = close_gap(
+            master,
+            relaxed,
+            deadline,
+            partial(attainable, splits=self.splits, max_children=self.max_children, cache_mb=self.cache_mb),
+            whole=bool((costs == np.round(costs)).all()),
+        )
         seconds = {"search": deadline.elapsed - started}
-        if math.isinf(relaxed.bound) and relaxed.bound > 0:
-            reason = "No tree meets the constraints over the whole model; relax some of them."
-            return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), [], [], every_size=False)
-        if relaxed.best is None:
+        if closed.best is None:
+            if closed.complete:
+                return TreeAnswer(nothing, [], [], every_size=False)
+            if closed.interrupted or relaxed.interrupted:
+                raise KeyboardInterrupt
             raise ValueError(
                 "time_limit ended before any tree met the constraints; raise it, or relax the constraints."
             )
-        value, bound = relaxed.best.loss, min(relaxed.bound, relaxed.best.loss)
-        status: Status = "optimal" if value <= bound + 1e-9 * max(1.0, value) else "stopped"
+        value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
+        status: Status = "optimal" if closed.complete else "time_limit" if deadline.expired else "stopped"
+        if closed.interrupted or relaxed.interrupted:
+            status = "interrupted"
+        elif status != "optimal" and value - bound <= self.gap * value:
+            status = "gap_reached"
         solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
-        return TreeAnswer(solution, [relaxed.best.root], [value], every_size=False)
+        return TreeAnswer(solution, [closed.best.root], [value], every_size=False)
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         def solve(additive: Problem) -> Additive[TreeAnswer]:

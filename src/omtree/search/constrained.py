@@ -18,7 +18,8 @@ from scipy.optimize import linprog
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.losses import LinearLoss
-from omtree.problem import Node, Problem
+from omtree.problem import GlobalRow, Node, Problem
+from omtree.search.fronts import Fronts, Sense
 
 #: Relative distance of master and bound at which the prices are good enough.
 CONVERGED = 1e-7
@@ -83,7 +84,7 @@ class TreeMaster:
         weight = problem.table.statistics.sum(axis=0)
         # Constraints in the order of 1, or the tolerances of the solver mean nothing.
         spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.rows]
-        self._scale = np.array([span or 1.0 for span in spans])
+        self.scale = np.array([span or 1.0 for span in spans])
         self._totals = weight
         self._points: list[Point] = []
         self._known: set[tuple[float, ...]] = set()
@@ -153,7 +154,7 @@ class TreeMaster:
 
     def feasible(self, sums: FloatArray) -> bool:
         """Whether these sums meet the constraints, up to rounding."""
-        return bool((sums >= self._limits - 1e-9 * self._scale).all())
+        return bool((sums >= self._limits - 1e-9 * self.scale).all())
 
     def _add(self, root: Node) -> bool:
         point = self.point(root)
@@ -170,16 +171,102 @@ class TreeMaster:
         """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree."""
         n, m = len(self._points), len(self._limits)
         losses = np.array([point.loss for point in self._points])
-        sums = np.array([point.sums for point in self._points]) / self._scale
+        sums = np.array([point.sums for point in self._points]) / self.scale
         penalty = 1e3 * max(worst, 1e-9)
         answer = linprog(
             np.concatenate([losses, np.full(m, penalty)]),
             A_ub=np.hstack([-sums.T, -np.eye(m)]),
-            b_ub=-self._limits / self._scale,
+            b_ub=-self._limits / self.scale,
             A_eq=np.concatenate([np.ones(n), np.zeros(m)])[None],
             b_eq=[1.0],
             method="highs",
         )
         if answer.status != 0:
             raise RuntimeError(f"The master over trees was not solved: {answer.message}")
-        return float(answer.fun), np.maximum(0.0, -answer.ineqlin.marginals) / self._scale
+        return float(answer.fun), np.maximum(0.0, -answer.ineqlin.marginals) / self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Closed:
+    """The best tree that meets the constraints, and the bound after listing what trees near it add up to."""
+
+    best: Point | None
+    bound: float
+    complete: bool
+    interrupted: bool = False
+
+
+def close_gap(
+    master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: Callable[..., Fronts], *, whole: bool
+) -> Closed:
+    """List the sums of all trees between the bound and the best tree known, and take the best that is allowed.
+
+    Parameters
+    ----------
+    master : TreeMaster
+    relaxed : Relaxed
+        Its prices are those at which trees are compared.
+    deadline : Deadline
+    attain : callable
+        `omtree.search.fronts.attainable`, with the options of the search.
+    whole : bool
+        Whether all losses are whole numbers, so that a better tree is better by one.
+    """
+    problem = master.problem
+    forms, signs = _forms(problem.rows)
+    prices = np.concatenate([[1.0], -(relaxed.prices @ signs)])
+    sense: list[Sense] = ["min", *("equal" if (column > 0).any() and (column < 0).any() else "max" for column in signs.T)]
+    demands = [
+        (np.concatenate([[0.0], sign]), row.at_least - 1e-9 * scale)
+        for row, sign, scale in zip(problem.rows, signs, master.scale, strict=True)
+    ]
+    best = relaxed.best
+    worst = float(problem.table.statistics.sum(axis=0) @ problem.costs.max(axis=1))
+    most = (worst if best is None else best.loss - (1.0 if whole else 0.0)) - relaxed.bound + 1e-9 * max(1.0, worst)
+    if most < 0:
+        return Closed(best, relaxed.bound if best is None else best.loss, True)
+    budget = most if best is not None else min(most, max(0.02 * worst, 1.0))
+    bare = replace(problem, rows=())
+    while True:
+        found = attain(
+            bare,
+            np.stack([problem.costs, *forms]),
+            prices,
+            budget,
+            sense=sense,
+            demands=demands,
+            deadline=deadline,
+        )
+        for i in range(len(found)):
+            point = master.point(found.tree(i))
+            if master.feasible(point.sums) and (best is None or point.loss < best.loss):
+                best = point
+        if not found.complete:
+            return Closed(best, relaxed.bound, False, found.interrupted)
+        if best is not None:
+            # A better tree would have been within the budget.
+            reach = relaxed.bound + budget
+            if best.loss <= reach + (1.0 if whole else 0.0) + 1e-9 * max(1.0, worst):
+                return Closed(best, best.loss, True)
+            most = best.loss - relaxed.bound
+        elif budget >= most:
+            return Closed(None, math.inf, True)
+        budget = min(most, 4.0 * budget)
+
+
+def _forms(rows: Sequence[GlobalRow]) -> tuple[list[FloatArray], FloatArray]:
+    """The different sums behind the rows, and what each row counts of each: a limit on both sides is one sum."""
+    forms: list[FloatArray] = []
+    signs = np.zeros((len(rows), len(rows)))
+    for i, row in enumerate(rows):
+        for f, form in enumerate(forms):
+            if np.array_equal(form, row.coefficient):
+                signs[i, f] = 1.0
+                break
+            if np.array_equal(form, -row.coefficient):
+                signs[i, f] = -1.0
+                break
+        else:
+            signs[i, len(forms)] = 1.0
+            forms.append(row.coefficient)
+    return forms, signs[:, : len(forms)]
