@@ -128,57 +128,50 @@ Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<co
     return judge_tested(statistics, rows, conditions, paid);
 }
 
-Verdict RuleJudge::judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
-                                double paid) const {
-    constexpr Verdict refused{std::numeric_limits<double>::infinity(), 0};
+bool RuleJudge::allow(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                      std::vector<char> &labels) const {
+    labels.clear();
     if (!supported(statistics[0])) {
-        return refused;
-    }
-    if (linear.empty() && ratios.empty() && !predicate) {
-        Verdict verdict = bare(statistics, rows);
-        verdict.loss += paid * statistics[0];
-        return verdict;
+        return false;
     }
     for (const RatioLimit &limit : ratios) {
         const double b = statistics[limit.b];
         const double d = statistics[limit.d];
         if (b > 0.0 && d > 0.0 &&
             std::abs(statistics[limit.a] / b - statistics[limit.c] / d) > limit.tolerance + 1e-12) {
-            return refused;
+            return false;
         }
     }
     const int n_labels = loss_->n_labels();
-    thread_local std::vector<char> allowed;
-    allowed.assign(n_labels, 1);
-    bool all = true;
+    const auto refuse = [&](int label) {
+        labels.resize(n_labels, 1);
+        labels[label] = 0;
+    };
     for (const LinearLimit &limit : linear) {
         for (int label = 0; label < (limit.by_label ? n_labels : 1); ++label) {
             if (linear_value(limit, statistics, label) < limit.at_least - tolerance_) {
                 if (!limit.by_label) {
-                    return refused;
+                    return false;
                 }
-                allowed[label] = 0;
-                all = false;
+                refuse(label);
             }
         }
     }
-    // Both a predicate and the loss may call back and be asked again from within: neither may read the shared flags.
-    std::vector<char> flags;
-    if (!all || predicate) {
-        flags = allowed;
-    }
-    if (predicate) {
-        for (int label = 0; label < n_labels; ++label) {
-            if (flags[label] && !predicate(conditions, rows, label)) {
-                flags[label] = 0;
-                all = false;
-            }
+    for (int label = 0; predicate && label < n_labels; ++label) {
+        if ((labels.empty() || labels[label]) && !predicate(conditions, rows, label)) {
+            refuse(label);
         }
     }
-    if (!all && std::find(flags.begin(), flags.end(), 1) == flags.end()) {
-        return refused;
+    return labels.empty() || std::find(labels.begin(), labels.end(), 1) != labels.end();
+}
+
+Verdict RuleJudge::judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                                double paid) const {
+    std::vector<char> labels;
+    if (!allow(statistics, rows, conditions, labels)) {
+        return {std::numeric_limits<double>::infinity(), 0};
     }
-    Verdict verdict = loss_->judge(statistics + 1, rows, all ? nullptr : flags.data());
+    Verdict verdict = loss_->judge(statistics + 1, rows, labels.empty() ? nullptr : labels.data());
     verdict.loss += paid * statistics[0];
     return verdict;
 }

@@ -104,6 +104,9 @@ class RuleJudge {
     /// The same for a rule whose features are known to be allowed and what is paid for them.
     Verdict judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                          double paid) const;
+    /// Whether some label is allowed, features aside; `labels` has a flag per label then, or is empty: all of them.
+    bool allow(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+               std::vector<char> &labels) const;
     /// Whether no rule for some of these rows can be allowed: they lack what fewer rows have even less of.
     bool hopeless(const double *statistics) const;
     /// The loss alone, of rows under any limits: what bounds are made of.
