@@ -215,7 +215,10 @@ def close_gap(
     problem = master.problem
     forms, signs = _forms(problem.rows)
     prices = np.concatenate([[1.0], -(relaxed.prices @ signs)])
-    sense: list[Sense] = ["min", *("equal" if (column > 0).any() and (column < 0).any() else "max" for column in signs.T)]
+    sense: list[Sense] = [
+        "min",
+        *("equal" if (column > 0).any() and (column < 0).any() else "max" for column in signs.T),
+    ]
     demands = [
         (np.concatenate([[0.0], sign]), row.at_least - 1e-9 * scale)
         for row, sign, scale in zip(problem.rows, signs, master.scale, strict=True)
