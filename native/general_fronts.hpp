@@ -12,7 +12,7 @@ namespace omtree {
 /// Labels are free. The judge's loss must be linear, not negative, and the price-weighted sum of the forms up to a
 /// constant per stratum.
 struct FrontTask {
-    static constexpr int most_numbers = 8; ///< forms and demands together
+    static constexpr int most_numbers = 16; ///< forms and demands together
     enum class Sense : std::uint8_t { least, most, equal };
 
     GeneralProblem problem;

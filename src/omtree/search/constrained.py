@@ -13,17 +13,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linprog
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.losses import LinearLoss
 from omtree.problem import GlobalRow, Node, Problem
-from omtree.search.fronts import Fronts, Sense
+from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
 
 #: Relative distance of master and bound at which the prices are good enough.
 CONVERGED = 1e-7
 MAX_ROUNDS = 200
+#: The first distance from the bound within which all trees are looked at, as a part of the bound.
+FIRST_BUDGET = 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,18 +142,25 @@ class TreeMaster:
         """What a tree adds up to."""
         table = self.problem.table
         loss, sums = 0.0, np.zeros(len(self.problem.rows))
-        todo = [(root, np.arange(table.n_rows))]
+        todo: list[tuple[Node, npt.NDArray[np.intp], frozenset[int]]] = [(root, np.arange(table.n_rows), frozenset())]
         while todo:
-            node, rows = todo.pop()
+            node, rows, tests = todo.pop()
             if not node.branches:
                 strata = table.statistics[rows].sum(axis=0)
-                loss += float(strata @ self.problem.costs[:, node.label])
+                loss += float(strata @ self.problem.costs[:, node.label]) + self._paid(rows, tests)
                 sums += [strata @ row.coefficient[:, node.label] for row in self.problem.rows]
                 continue
             for condition, child in node.branches:
                 inside = np.isin(table.codes[condition.feature, rows], condition.codes)
-                todo.append((child, rows[inside]))
+                todo.append((child, rows[inside], tests | {condition.feature}))
         return Point(root, loss, sums)
+
+    def _paid(self, rows: npt.NDArray[np.intp], tests: frozenset[int]) -> float:
+        """What the tests of a leaf add to its loss."""
+        prices = self.problem.limits.prices
+        if prices is None or prices.weight == 0.0:
+            return 0.0
+        return prices.weight * prices.price(tests) * float(self.problem.table.weight[rows].sum())
 
     def feasible(self, sums: FloatArray) -> bool:
         """Whether these sums meet the constraints, up to rounding."""
@@ -215,61 +225,56 @@ def close_gap(
     problem = master.problem
     forms, signs = _forms(problem.rows)
     prices = np.concatenate([[1.0], -(relaxed.prices @ signs)])
-    sense: list[Sense] = [
-        "min",
-        *("equal" if (column > 0).any() and (column < 0).any() else "max" for column in signs.T),
-    ]
+    sense: list[Sense] = ["min"]
+    sense += ["max" if (part >= 0).all() else "min" if (part <= 0).all() else "equal" for part in signs.T]
+    if len(sense) > MAX_NUMBERS:
+        return Closed(relaxed.best, relaxed.bound, False)
+    # Demands only save work here: what comes back is looked at again.
     demands = [
         (np.concatenate([[0.0], sign]), row.at_least - 1e-9 * scale)
         for row, sign, scale in zip(problem.rows, signs, master.scale, strict=True)
-    ]
+    ][: MAX_NUMBERS - len(sense)]
     best = relaxed.best
     worst = float(problem.table.statistics.sum(axis=0) @ problem.costs.max(axis=1))
-    most = (worst if best is None else best.loss - (1.0 if whole else 0.0)) - relaxed.bound + 1e-9 * max(1.0, worst)
-    if most < 0:
-        return Closed(best, relaxed.bound if best is None else best.loss, True)
-    budget = most if best is not None else min(most, max(0.02 * worst, 1.0))
+    step = 1.0 if whole else 0.0
+    tolerance = 1e-9 * max(1.0, worst)
+    bound = relaxed.bound
+    budget = max(FIRST_BUDGET * abs(bound), 2.0 * step)
     bare = replace(problem, rows=())
     while True:
+        # A better tree is within this distance of the bound.
+        most = (worst if best is None else best.loss - step) - relaxed.bound + tolerance
+        if best is not None and bound >= best.loss - step + (tolerance if whole else -tolerance):
+            return Closed(best, best.loss, True)
+        if bound > worst + tolerance:
+            return Closed(None, math.inf, True)
+        budget = min(budget, most)
         found = attain(
-            bare,
-            np.stack([problem.costs, *forms]),
-            prices,
-            budget,
-            sense=sense,
-            demands=demands,
-            deadline=deadline,
+            bare, np.stack([problem.costs, *forms]), prices, budget, sense=sense, demands=demands, deadline=deadline
         )
         for i in range(len(found)):
             point = master.point(found.tree(i))
             if master.feasible(point.sums) and (best is None or point.loss < best.loss):
                 best = point
         if not found.complete:
-            return Closed(best, relaxed.bound, False, found.interrupted)
-        if best is not None:
-            # A better tree would have been within the budget.
-            reach = relaxed.bound + budget
-            if best.loss <= reach + (1.0 if whole else 0.0) + 1e-9 * max(1.0, worst):
-                return Closed(best, best.loss, True)
-            most = best.loss - relaxed.bound
-        elif budget >= most:
-            return Closed(None, math.inf, True)
-        budget = min(most, 4.0 * budget)
+            return Closed(best, bound, False, found.interrupted)
+        # Every allowed tree of a loss up to here has been seen.
+        bound = max(bound, relaxed.bound + budget)
+        if budget >= most:
+            return Closed(best, math.inf if best is None else best.loss, True)
+        budget *= 3.0
 
 
 def _forms(rows: Sequence[GlobalRow]) -> tuple[list[FloatArray], FloatArray]:
-    """The different sums behind the rows, and what each row counts of each: a limit on both sides is one sum."""
+    """Sums that all rows are combinations of, and what each row counts of each."""
     forms: list[FloatArray] = []
-    signs = np.zeros((len(rows), len(rows)))
-    for i, row in enumerate(rows):
-        for f, form in enumerate(forms):
-            if np.array_equal(form, row.coefficient):
-                signs[i, f] = 1.0
-                break
-            if np.array_equal(form, -row.coefficient):
-                signs[i, f] = -1.0
-                break
-        else:
-            signs[i, len(forms)] = 1.0
+    for row in rows:
+        flat = np.stack([*forms, row.coefficient]).reshape(len(forms) + 1, -1)
+        scale = np.abs(flat).max(axis=1, keepdims=True)
+        if np.linalg.matrix_rank(flat / np.where(scale > 0, scale, 1.0), tol=1e-9) > len(forms):
             forms.append(row.coefficient)
-    return forms, signs[:, : len(forms)]
+    if not forms:
+        return forms, np.zeros((len(rows), 0))
+    basis = np.stack(forms).reshape(len(forms), -1).T
+    signs = np.linalg.lstsq(basis, np.stack([row.coefficient.ravel() for row in rows], axis=1), rcond=None)[0].T
+    return forms, np.where(np.abs(signs) < 1e-9 * np.abs(signs).max(axis=1, keepdims=True), 0.0, signs)

@@ -23,7 +23,7 @@ from omtree.search.solve import Splits, _unpack
 Sense = Literal["min", "max", "equal"]
 
 #: Most forms and demands together.
-MAX_NUMBERS = 8
+MAX_NUMBERS = 16
 
 
 @dataclass(frozen=True, eq=False)
