@@ -119,7 +119,8 @@ def solve(
     Parameters
     ----------
     problem : Problem
-        Constraints over the whole model (``problem.rows``) are not for this engine.
+        Constraints over the whole model (``problem.rows``) are not for this engine. Its costs may have any number of
+        labels: a leaf takes the one that is cheapest for the classes of its samples.
     splits : {"multiway", "binary"}
         Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
         be split again further down.
@@ -153,6 +154,8 @@ def solve(
     """
     if problem.rows:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
+    if not (problem.costs >= 0).all():
+        raise ValueError("The tree search takes no costs below zero; add a constant to each row of problem.costs.")
     if splits not in ("multiway", "binary"):
         raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
     if max_children is not None and max_children < 2:
