@@ -7,8 +7,6 @@ import math
 #: Neighbours in this list look different to everyone, and their lightness differs as well.
 _HUES = (252.0, 68.0, 165.0, 350.0, 105.0, 28.0, 215.0, 305.0, 50.0, 140.0, 235.0, 0.0)
 _DARKEST, _LIGHTEST = 0.44, 0.87
-#: What stands for all further classes.
-REST = "#b8bfc7"
 
 
 def class_colours(n: int) -> tuple[str, ...]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+#: Titles longer than this are cut: a picture may have hundreds of them.
+MOST_TITLE = 240
+
 
 @dataclass(frozen=True)
 class Look:
@@ -26,13 +29,14 @@ STYLES: dict[str, Look] = {
     "leaf": Look(fill="#ffffff", stroke="#3d4d5c"),
     "fold": Look(fill="#ffffff", stroke="#8b9bab", dashed=True),
     "flow": Look(stroke="#c6d1dc"),
-    "used": Look(stroke="#265788"),
+    "used": Look(stroke="#235488"),
     "rule": Look(stroke="#d3dce5"),
     "frame": Look(stroke="#3d4d5c"),
     "cover": Look(fill="#8b9bab"),
     "spread": Look(fill="#9db8d2", stroke="#3d4d5c"),
     "strong": Look(stroke="#1c2733"),
     "rest": Look(fill="#b8bfc7"),
+    "dot": Look(fill="#235488"),
 }
 
 

@@ -89,7 +89,7 @@ class Summaries:
         return marks, top - y + 18
 
     def _names(self) -> list[str]:
-        names = [str(c) if len(str(c)) <= 40 else str(c)[:39] + "…" for c in self.classes[:MOST_COLOURS]]
+        names = [shorten(str(c), 40) for c in self.classes[:MOST_COLOURS]]
         more = len(self.classes) - MOST_COLOURS
         return [*names, f"{more} more classes"] if more > 0 else names
 

@@ -9,8 +9,9 @@ from typing import Any
 from omtree.rules import RuleSet
 from omtree.show.measure import FONT
 from omtree.show.rules_picture import rules_scene
-from omtree.show.scene import STYLES, Band, Box, Disc, Group, Line, Look, Mark, Scene, Words
+from omtree.show.scene import MOST_TITLE, STYLES, Band, Box, Disc, Group, Line, Look, Mark, Scene, Words
 from omtree.show.tree_picture import Direction, tree_scene
+from omtree.show.words import shorten
 from omtree.tree import Tree
 
 
@@ -91,7 +92,7 @@ def _group(group: Group) -> str:
         return _mesh([mark for mark in group.marks if isinstance(mark, Band)])
     marks = "".join(_mark(mark) for mark in group.marks)
     number = "" if group.number is None else f' data-{group.kind}="{group.number}"'
-    title = f"<title>{escape(group.title)}</title>" if group.title else ""
+    title = f"<title>{escape(shorten(group.title, MOST_TITLE))}</title>" if group.title else ""
     return f'<g class="omt-is-{group.kind}"{number}>{title}{marks}</g>'
 
 

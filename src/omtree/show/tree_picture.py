@@ -17,7 +17,7 @@ from omtree.tree import Tree, TreeNode
 Direction = Literal["auto", "down", "right"]
 
 #: More nodes than this are not drawn; the lightest branches are folded instead.
-MOST_NODES = 240
+MOST_NODES = 160
 #: A tree that would be wider than this grows to the right.
 WIDEST_DOWN = 1180.0
 

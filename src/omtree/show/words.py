@@ -11,12 +11,12 @@ from omtree.graph import Condition
 from omtree.show.text import number
 
 #: A name or a category longer than this is cut, whatever there is room for.
-MOST_CHARACTERS = 160
+MOST_CHARACTERS = 120
 
 
-def shorten(text: str) -> str:
+def shorten(text: str, most: int = MOST_CHARACTERS) -> str:
     """The text, or its beginning where it is excessively long."""
-    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def branch_words(feature: Feature, codes: Sequence[int]) -> str:
