@@ -8,7 +8,7 @@ from typing import Any
 
 from omtree.data.table import Feature
 from omtree.data.wording import show_level, show_number
-from omtree.rules import Rule, RuleSet
+from omtree.rules import Rule, RuleSet, TargetSummary
 from omtree.show.summary import MOST_COLOURS, Summaries
 from omtree.show.text import number
 from omtree.show.words import answer, branch_words, condition_words, percent, shorten
@@ -83,7 +83,7 @@ def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summarie
         "rows": summaries.amount(rule.support),
         "loss": number(rule.loss),
         "parts": _parts(rule.class_weights, rules.classes),
-        "spread": _spread(rule),
+        "spread": _spread(rule.targets),
     }
 
 
@@ -110,6 +110,7 @@ def _node(
         "feature": place[node.feature],
         "other": node.default,
         "parts": _parts(node.class_weights, tree.rules.classes),
+        "spread": _spread(getattr(node, "targets", None)),
     }
 
 
@@ -123,12 +124,12 @@ def _parts(weights: tuple[float, ...], classes: tuple[Any, ...]) -> list[list[An
     ]
 
 
-def _spread(rule: Rule) -> list[list[str]]:
-    if rule.targets is None:
+def _spread(targets: TargetSummary | None) -> list[list[str]]:
+    if targets is None:
         return []
     names = ("least", "lower quartile", "median", "upper quartile", "largest")
-    rows = [["mean", number(rule.targets.mean)], ["deviation", number(rule.targets.deviation)]]
-    return rows + [[name, number(q)] for name, q in zip(names, rule.targets.quantiles, strict=True)]
+    rows = [["mean", number(targets.mean)], ["deviation", number(targets.deviation)]]
+    return rows + [[name, number(q)] for name, q in zip(names, targets.quantiles, strict=True)]
 
 
 def _start(rules: RuleSet, used: list[int]) -> list[float | int]:

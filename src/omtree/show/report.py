@@ -69,7 +69,17 @@ def write_report(
 def render_report(
     model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None, *, title: str = ""
 ) -> str:
-    """The report as text; see `write_report`."""
+    """The report as text; see `write_report`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from omtree import OptimalTreeClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    >>> "Proven optimal" in render_report(model, X, y)
+    True
+    """
     scores = []
     for name, rows, targets, parameters in (
         ("training data", X, y, "X and y"),
@@ -131,7 +141,7 @@ def _size(certificate: Certificate) -> str:
 def _badge(certificate: Certificate) -> str:
     if certificate.status == "optimal":
         return "Proven optimal"
-    return f"Within {_gap(certificate)} of the best possible" if certificate.bound > 0 else "Not proven"
+    return f"Not proven optimal, gap {_gap(certificate)}"
 
 
 def _gap(certificate: Certificate) -> str:

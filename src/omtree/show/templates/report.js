@@ -147,7 +147,7 @@
     const rule = data.rules[isTree ? data.nodes[node].rule : node];
     const words = rule ? rule.words : pathTo(node).slice(1).map((at) => data.nodes[at].words);
     const facts = rule || data.nodes[node];
-    body.append(make("p", { class: "lead" }, rule ? rule.answer
+    body.append(make("p", { class: "lead" }, rule ? `Predicts ${rule.answer}`
       : `Asks for ${data.features[facts.feature].name}`));
     body.append(words.length
       ? make("ol", { class: "steps" }, ...words.map((text) => make("li", {}, text)))
@@ -374,6 +374,11 @@
     const rule = data.rules[found.rule];
     result.append(make("p", { class: "hint" }, "The model says"), make("p", { class: "says" }, rule.answer));
     if (rule.parts.length) result.append(partsTable(rule.parts));
+    const spread = Object.fromEntries(rule.spread);
+    if (rule.spread.length) {
+      result.append(make("p", { class: "hint" },
+        `Half of its training rows lie between ${spread["lower quartile"]} and ${spread["upper quartile"]}.`));
+    }
     const steps = make("ol", { class: "steps" });
     if (data.walks) {
       for (const step of found.steps) {
