@@ -132,6 +132,18 @@ def test_counts_agree_with_the_model() -> None:
     assert new.recall[-1] == 0.0
 
 
+def test_odd_labels(tmp_path: Path) -> None:
+    """Half a surrogate in a class is written as a question mark; missing labels share one line."""
+    X = pd.DataFrame({"a": [0, 0, 1, 1] * 5})
+    y = np.array(["\ud800", "b"], dtype=object)[X["a"]]
+    model = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    file = model.report(tmp_path / "odd.html", X, y)
+    assert "?" in file.read_text(encoding="utf-8")
+    found = score(model, "data", X, np.where(X["a"] == 0, np.nan, 1.0))
+    assert isinstance(found, Confusion)
+    assert found.actual[2:] == ["1.0 (new)", "missing (new)"]
+
+
 def test_residuals_agree_with_the_model() -> None:
     """Mean absolute error, root mean square and R² are those of the residuals; the bars hold every row."""
     model, X, y = examples.numbers()

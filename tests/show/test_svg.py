@@ -179,6 +179,12 @@ def test_colours_differ_in_greyscale(n: int) -> None:
     assert all(b - a > 0.09 for a, b in itertools.pairwise(greys))
 
 
+def test_pictures_share_a_page() -> None:
+    """The style of a picture is the same for all models, so that two in one notebook do not recolour each other."""
+    styles = {re.search("<style>.*</style>", make()[0].to_svg())[0] for make in examples.EVERY.values()}
+    assert len(styles) == 1
+
+
 def test_a_numeric_target_has_box_plots() -> None:
     """Each leaf shows where the middle half of its targets lies, on one scale for all leaves."""
     model, _, _ = examples.numbers()

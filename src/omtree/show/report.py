@@ -62,7 +62,8 @@ def write_report(
     """
     page = render_report(model, X, y, X_test, y_test, title=title)
     file = Path(path)
-    file.write_text(page, encoding="utf-8", newline="\n")
+    # Half a surrogate in a name is no reason to have no report.
+    file.write_text(page, encoding="utf-8", errors="replace", newline="\n")
     return file
 
 
@@ -106,6 +107,7 @@ def render_report(
         kind="tree" if model.tree_ is not None else "rules",
         size=_size(certificate),
         rows=amount(rules.support, Summaries.of(rules).rows),
+        counted="Rows" if Summaries.of(rules).rows else "Weight",
         classes=rules.classes,
         wide=scene.width > _NARROW,
         picture=Markup(render_svg(scene)),

@@ -92,7 +92,8 @@ def score(model: Any, name: str, X: Any, y: Any) -> Confusion | Residuals:
     if actual.shape != predicted.shape:
         raise ValueError(f"y of the {name} has shape {actual.shape}, but X has {len(predicted)} rows; give one each.")
     if model.rules_.classes:
-        return _confusion(name, model.rules_.classes, actual.tolist(), predicted.tolist())
+        known = ["missing" if label is None or label != label else label for label in actual.tolist()]
+        return _confusion(name, model.rules_.classes, known, predicted.tolist())
     return _residuals(name, actual.astype(np.float64), predicted.astype(np.float64))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from omtree.rules import RuleSet
 from omtree.show.measure import FONT
 from omtree.show.rules_picture import rules_scene
-from omtree.show.scene import MOST_TITLE, STYLES, Band, Box, Disc, Group, Line, Look, Mark, Scene, Words
+from omtree.show.scene import MOST_TITLE, STYLES, Band, Box, Disc, Group, Line, Mark, Scene, Words
 from omtree.show.tree_picture import Direction, tree_scene
 from omtree.show.words import shorten
 from omtree.tree import Tree
@@ -62,9 +62,9 @@ def render_svg(scene: Scene) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="omt" role="img" width="{width}" height="{height}" ',
             f'viewBox="0 0 {width} {height}" font-family="{FONT}">',
             f"<title>{escape(scene.title)}</title><desc>{escape(scene.description)}</desc>",
-            f"<style>{''.join(_rules(scene))}</style>",
+            f"<style>{''.join(_rules())}</style>",
             f'<rect class="omt-paper" width="{width}" height="{height}"/>',
-            *(_group(group) for group in scene.groups),
+            *(_group(group, scene.colours) for group in scene.groups),
             "</svg>",
         ]
     )
@@ -78,30 +78,33 @@ def escape(text: str) -> str:
     return text
 
 
-def _rules(scene: Scene) -> Iterator[str]:
-    looks = {**STYLES, **{f"c{i}": Look(fill=colour) for i, colour in enumerate(scene.colours)}}
-    for name, look in looks.items():
+def _rules() -> Iterator[str]:
+    """The same in every picture: where several stand on one page, the rules of one hold for all."""
+    for name, look in STYLES.items():
         dashes = ";stroke-dasharray:4 3" if look.dashed else ""
         yield f".omt-{name}{{fill:{look.fill or 'none'};stroke:{look.stroke or 'none'}{dashes}}}"
     yield ".omt-halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}"
     yield ".omt text{text-rendering:geometricPrecision;white-space:pre}"
 
 
-def _group(group: Group) -> str:
+def _group(group: Group, colours: Sequence[str]) -> str:
     if not group.kind:
         return _mesh([mark for mark in group.marks if isinstance(mark, Band)])
-    marks = "".join(_mark(mark) for mark in group.marks)
+    marks = "".join(_mark(mark, colours) for mark in group.marks)
     number = "" if group.number is None else f' data-{group.kind}="{group.number}"'
     title = f"<title>{escape(shorten(group.title, MOST_TITLE))}</title>" if group.title else ""
     return f'<g class="omt-is-{group.kind}"{number}>{title}{marks}</g>'
 
 
-def _mark(mark: Mark) -> str:
+def _mark(mark: Mark, colours: Sequence[str]) -> str:
     match mark:
         case Box():
+            own = mark.style.removeprefix("c")
+            # Colours of classes differ between models, so they are written where they are used.
+            look = f'fill="{colours[int(own)]}"' if own.isdigit() else f'class="omt-{mark.style}"'
             radius = f' rx="{_n(mark.radius)}"' if mark.radius else ""
             size = f'width="{_n(mark.width)}" height="{_n(mark.height)}"'
-            return f'<rect class="omt-{mark.style}" x="{_n(mark.x)}" y="{_n(mark.y)}" {size}{radius}/>'
+            return f'<rect {look} x="{_n(mark.x)}" y="{_n(mark.y)}" {size}{radius}/>'
         case Words():
             halo = " omt-halo" if mark.halo else ""
             bold = ' font-weight="600"' if mark.bold else ""

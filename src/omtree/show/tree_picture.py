@@ -77,6 +77,7 @@ class _TreePicture:
         self.summaries = Summaries.of(tree.rules)
         self.answers = [wrap(answer(rule.prediction), 150.0, _NAME, 2, bold=True) for rule in tree.rules]
         self.answer_width = widest((line for lines in self.answers for line in lines), _NAME, bold=True)
+        self.note_width = widest((self.summaries.short(rule) for rule in tree.rules), _SMALL)
         self.shown = _heaviest(tree, MOST_NODES)
         self.place = {node: i for i, node in enumerate(self.shown)}
         self.children = [
@@ -135,7 +136,7 @@ class _TreePicture:
             note, bar = amount(node.support, rows), 0.0
         if node.rule is not None and not down:
             # Leaves in a column: one line each, their bars below one another.
-            width = self.answer_width + _SIDE_BAR + text_width(note, _SMALL) + 2 * _PAD + 22
+            width = self.answer_width + _SIDE_BAR + self.note_width + 2 * _PAD + 22
             return _Face(node, name, note, label, width, 12 + _LINE * len(name), folded)
         inner = max(widest(name, _NAME, bold=True), text_width(note, _SMALL), 74.0)
         height = 2 * _PAD + _LINE * len(name) + bar + _SMALL_LINE - 4
