@@ -39,7 +39,7 @@ def render_axes(scene: Scene, ax: Any = None) -> Any:
     ax.set_axis_off()
     inches = ax.get_position().transformed(ax.figure.dpi_scale_trans.inverted() + ax.figure.transFigure)
     points = 72 * min(inches.width / scene.width, inches.height / scene.height)
-    looks = {**STYLES, **{f"c{i}": Look(fill=colour) for i, colour in enumerate(scene.colours)}}
+    looks = {**STYLES, **{f"c{i}": Look(fill=colour, stroke="#3d4d5c") for i, colour in enumerate(scene.colours)}}
     order = 0
     for group in scene.groups:
         for mark in group.marks:

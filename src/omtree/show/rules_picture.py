@@ -9,7 +9,7 @@ from omtree.show.summary import Summaries
 from omtree.show.words import amount, answer, condition_words, percent
 
 #: More rules than this are not drawn; the lightest are left out, and the picture says so.
-MOST_RULES = 160
+MOST_RULES = 100
 
 _MARGIN = 18.0
 _RULE_ROOM, _ANSWER_ROOM, _BAR = 460.0, 150.0, 120.0

@@ -35,7 +35,7 @@ STYLES: dict[str, Look] = {
     "cover": Look(fill="#8b9bab"),
     "spread": Look(fill="#9db8d2", stroke="#3d4d5c"),
     "strong": Look(stroke="#1c2733"),
-    "rest": Look(fill="#b8bfc7"),
+    "rest": Look(fill="#b8bfc7", stroke="#3d4d5c"),
     "dot": Look(fill="#235488"),
 }
 

@@ -83,6 +83,8 @@ def _rules() -> Iterator[str]:
     for name, look in STYLES.items():
         dashes = ";stroke-dasharray:4 3" if look.dashed else ""
         yield f".omt-{name}{{fill:{look.fill or 'none'};stroke:{look.stroke or 'none'}{dashes}}}"
+    # Parts of a bar are told apart by their outline where two greys are alike.
+    yield ".omt-part{stroke:#3d4d5c;stroke-width:.7px}"
     yield ".omt-halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}"
     yield ".omt text{text-rendering:geometricPrecision;white-space:pre}"
 
@@ -101,7 +103,7 @@ def _mark(mark: Mark, colours: Sequence[str]) -> str:
         case Box():
             own = mark.style.removeprefix("c")
             # Colours of classes differ between models, so they are written where they are used.
-            look = f'fill="{colours[int(own)]}"' if own.isdigit() else f'class="omt-{mark.style}"'
+            look = f'class="omt-part" fill="{colours[int(own)]}"' if own.isdigit() else f'class="omt-{mark.style}"'
             radius = f' rx="{_n(mark.radius)}"' if mark.radius else ""
             size = f'width="{_n(mark.width)}" height="{_n(mark.height)}"'
             return f'<rect {look} x="{_n(mark.x)}" y="{_n(mark.y)}" {size}{radius}/>'
