@@ -203,7 +203,7 @@
         if (isTree && event.target.closest(".knob")) toggle(i); else choose(i);
         if (isTree) focusOn(i);
       });
-      group.addEventListener("dblclick", () => { if (isTree) toggle(i); });
+      group.addEventListener("dblclick", (event) => { if (isTree && !event.target.closest(".knob")) toggle(i); });
     }
     if (isTree) { focused = 0; root.setAttribute("tabindex", "0"); }
     svg.addEventListener("keydown", (event) => {
@@ -270,8 +270,9 @@
       const box = svg.getBoundingClientRect();
       zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
     }, { passive: false });
-    let from = null;
+    let from = null, dragged = false;
     stage.addEventListener("pointerdown", (event) => {
+      dragged = false;
       if (event.button === 0) from = { x: event.clientX, y: event.clientY, view: { ...view }, moved: false };
     });
     window.addEventListener("pointermove", (event) => {
@@ -283,7 +284,15 @@
       stage.classList.add("moving");
       show({ ...view, x: from.view.x - dx * scale, y: from.view.y - dy * scale });
     });
-    window.addEventListener("pointerup", () => { from = null; stage.classList.remove("moving"); });
+    for (const end of ["pointerup", "pointercancel"]) {
+      window.addEventListener(end, () => {
+        dragged = from !== null && from.moved;
+        from = null;
+        stage.classList.remove("moving");
+      });
+    }
+    // The end of a drag is no click.
+    stage.addEventListener("click", (event) => { if (dragged) event.stopPropagation(); }, true);
     for (const button of document.querySelectorAll("[data-zoom]")) {
       button.addEventListener("click", () => {
         if (button.dataset.zoom === "fit") fitAll(); else zoom(button.dataset.zoom === "in" ? 1 / 1.25 : 1.25);
