@@ -8,19 +8,24 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <tuple>
 
 #include "coding.hpp"
 #include "exact_cover.hpp"
+#include "general_search.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
+#include "pricing_general.hpp"
 #include "quantiles.hpp"
+#include "rule_judge.hpp"
 #include "search.hpp"
 
 namespace nb = nanobind;
@@ -191,6 +196,12 @@ void bind_search(nb::module_ &m) {
            const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
            int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
            double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size) {
+            if (costs.shape(0) != counts.shape(1) || costs.shape(1) == 0) {
+                throw nb::value_error("search_trees: costs must have a row per class and a column per label");
+            }
+            if (counts.shape(1) > 256) {
+                throw nb::value_error("search_trees: there may be at most 256 classes");
+            }
             omtree::SearchProblem problem;
             for (std::size_t i = 0; i < columns.size(); ++i) {
                 omtree::SearchFeature feature;
@@ -251,6 +262,23 @@ struct BoundPricer {
     omtree::Pricer pricer;
 };
 
+/// What a pricer found, as arrays.
+auto priced_rules(const omtree::PricingResult &result, int max_depth) {
+    const std::size_t n = result.rules.size();
+    const auto width = static_cast<std::size_t>(std::max(1, max_depth));
+    std::vector<std::int32_t> conditions(n * width, -1);
+    std::vector<std::int32_t> labels(n);
+    std::vector<double> costs(n);
+    for (std::size_t r = 0; r < n; ++r) {
+        const omtree::PricedRule &rule = result.rules[r];
+        std::copy_n(rule.conditions.begin(), rule.length, conditions.begin() + static_cast<std::ptrdiff_t>(r * width));
+        labels[r] = rule.label;
+        costs[r] = rule.cost;
+    }
+    return std::make_tuple(to_numpy(std::move(conditions)), to_numpy(std::move(labels)), to_numpy(std::move(costs)),
+                           result.least, result.complete, result.overflow, result.looked_at);
+}
+
 void bind_pricing(nb::module_ &m) {
     using omtree::PricingResult;
     using omtree::PricingTask;
@@ -291,21 +319,7 @@ void bind_pricing(nb::module_ &m) {
                      result = k_best ? self.pricer.shortest_paths(task, k_best, cancelled)
                                      : self.pricer.exact(task, cancelled);
                  }));
-                 const std::size_t n = result.rules.size();
-                 const auto width = static_cast<std::size_t>(std::max(1, max_depth));
-                 std::vector<std::int32_t> conditions(n * width, -1);
-                 std::vector<std::int32_t> labels(n);
-                 std::vector<double> costs(n);
-                 for (std::size_t r = 0; r < n; ++r) {
-                     const omtree::PricedRule &rule = result.rules[r];
-                     std::copy_n(rule.conditions.begin(), rule.length,
-                                 conditions.begin() + static_cast<std::ptrdiff_t>(r * width));
-                     labels[r] = rule.label;
-                     costs[r] = rule.cost;
-                 }
-                 return std::make_tuple(to_numpy(std::move(conditions)), to_numpy(std::move(labels)),
-                                        to_numpy(std::move(costs)), result.least, result.complete, result.overflow,
-                                        result.looked_at);
+                 return priced_rules(result, max_depth);
              })
         .def("cover", [](const BoundPricer &self, Matrix<std::int32_t> rules) {
             std::vector<std::int64_t> start;
@@ -315,6 +329,296 @@ void bind_pricing(nb::module_ &m) {
                 self.pricer.cover({rules.data(), rules.size()}, static_cast<int>(rules.shape(1)), start, rows);
             }
             return std::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(rows)));
+        });
+}
+
+using Rows = nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<1>>;
+
+/// What a Python function says about a rule; called from the kernel's threads.
+omtree::Verdict ask(const nb::callable &function, omtree::RowNumbers rows, const char *allowed, int n_labels) {
+    nb::gil_scoped_acquire acquire;
+    nb::object labels = nb::none();
+    if (allowed != nullptr) {
+        nb::list flags;
+        for (int label = 0; label < n_labels; ++label) {
+            flags.append(allowed[label] != 0);
+        }
+        labels = flags;
+    }
+    const auto [loss, label] =
+        nb::cast<std::pair<double, int>>(function(Rows(rows.data(), {rows.size()}, nb::handle()).cast(), labels));
+    return {loss, label};
+}
+
+omtree::RowSamples row_samples(const nb::tuple &parts) {
+    const auto start = nb::cast<Vector<std::int64_t>>(parts[1]);
+    const auto target = nb::cast<Vector<double>>(parts[2]);
+    const auto weight = nb::cast<Vector<double>>(parts[3]);
+    return {{start.data(), start.data() + start.size()},
+            {target.data(), target.data() + target.size()},
+            {weight.data(), weight.data() + weight.size()}};
+}
+
+std::unique_ptr<omtree::RuleLoss> rule_loss(const nb::tuple &parts) {
+    const auto kind = nb::cast<std::string>(parts[0]);
+    if (kind == "linear") {
+        const auto costs = nb::cast<Matrix<double>>(parts[1]);
+        return omtree::linear_loss({costs.data(), costs.data() + costs.size()}, static_cast<int>(costs.shape(1)));
+    }
+    if (kind == "gini" || kind == "entropy") {
+        return omtree::impurity_loss(kind == "entropy", nb::cast<int>(parts[1]));
+    }
+    if (kind == "squared") {
+        return omtree::squared_loss();
+    }
+    if (kind == "poisson") {
+        return omtree::poisson_loss();
+    }
+    if (kind == "quantile") {
+        return omtree::quantile_loss(row_samples(parts), nb::cast<double>(parts[4]));
+    }
+    if (kind == "huber") {
+        return omtree::huber_loss(row_samples(parts), nb::cast<double>(parts[4]));
+    }
+    if (kind == "rows") {
+        const auto function = nb::cast<nb::callable>(parts[1]);
+        const int n_labels = nb::cast<int>(parts[2]);
+        return omtree::row_loss(
+            [function, n_labels](omtree::RowNumbers rows, const char *allowed) {
+                return ask(function, rows, allowed, n_labels);
+            },
+            n_labels);
+    }
+    throw nb::value_error("RuleJudge: this kind of loss is not known");
+}
+
+/// The statistics of a rule with these rows.
+std::vector<double> sums_over(const omtree::RuleJudge &judge, omtree::RowNumbers rows) {
+    std::vector<double> sums(judge.n_statistics(), 0.0);
+    for (const std::uint32_t row : rows) {
+        if (row >= judge.n_rows()) {
+            throw nb::value_error("judge: there is no such row");
+        }
+        for (int s = 0; s < judge.n_statistics(); ++s) {
+            sums[s] += judge.row(row)[s];
+        }
+    }
+    return sums;
+}
+
+void bind_judge(nb::module_ &m) {
+    using omtree::RuleJudge;
+    using Limit = std::tuple<Matrix<double>, double>;
+    using Ratio = std::tuple<int, int, int, int, double>;
+    using Prices = std::tuple<std::vector<double>, std::vector<double>, std::vector<int>, double, double>;
+    nb::class_<RuleJudge>(m, "RuleJudge")
+        .def(
+            "__init__",
+            [](RuleJudge *self, Matrix<double> statistics, const nb::tuple &loss, double min_support,
+               const std::vector<Limit> &linear, const std::vector<Ratio> &ratios, const std::optional<Prices> &prices,
+               const std::vector<std::tuple<std::vector<int>, int>> &at_most,
+               const std::vector<std::tuple<int, std::vector<int>, bool>> &needs,
+               const std::vector<std::tuple<int, int>> &above, int root, const std::optional<nb::callable> &predicate,
+               bool refines) {
+                new (self) RuleJudge({statistics.data(), statistics.size()}, static_cast<int>(statistics.shape(1)),
+                                     rule_loss(loss), min_support);
+                for (const auto &[coefficient, at_least] : linear) {
+                    self->linear.push_back({{coefficient.data(), coefficient.data() + coefficient.size()},
+                                            coefficient.shape(1) > 1,
+                                            at_least});
+                }
+                for (const auto &[a, b, c, d, tolerance] : ratios) {
+                    self->ratios.push_back({a, b, c, d, tolerance});
+                }
+                if (prices) {
+                    const auto &[full, again, group, limit, weight] = *prices;
+                    self->prices = {full, again, group, limit, weight};
+                }
+                for (const auto &[features, n] : at_most) {
+                    self->shape.at_most.push_back({features, n});
+                }
+                for (const auto &[feature, others, first] : needs) {
+                    self->shape.needs.push_back({feature, others, first});
+                }
+                for (const auto &[early, late] : above) {
+                    self->shape.above.push_back({early, late});
+                }
+                self->shape.root = root;
+                if (predicate) {
+                    const nb::callable function = *predicate;
+                    self->predicate = [function](std::span<const omtree::JudgedCondition> conditions,
+                                                 omtree::RowNumbers rows, int label) {
+                        nb::gil_scoped_acquire acquire;
+                        nb::list described;
+                        for (const omtree::JudgedCondition &condition : conditions) {
+                            nb::list codes;
+                            for (int code = 0; code < 256; ++code) {
+                                if (condition.codes[code / 64] >> (code % 64) & 1) {
+                                    codes.append(code);
+                                }
+                            }
+                            described.append(nb::make_tuple(condition.feature, nb::tuple(codes)));
+                        }
+                        return nb::cast<bool>(
+                            function(described, Rows(rows.data(), {rows.size()}, nb::handle()).cast(), label));
+                    };
+                }
+                self->refines = refines;
+                self->finish();
+            },
+            nb::arg("statistics"), nb::arg("loss"), nb::kw_only(), nb::arg("min_support"), nb::arg("linear"),
+            nb::arg("ratios"), nb::arg("prices").none(), nb::arg("at_most"), nb::arg("needs"), nb::arg("above"),
+            nb::arg("root"), nb::arg("predicate").none(), nb::arg("refines"))
+        .def(
+            "judge",
+            [](const RuleJudge &self, Vector<std::uint32_t> rows,
+               const std::vector<std::pair<int, std::vector<int>>> &conditions) {
+                const std::vector<double> sums = sums_over(self, view(rows));
+                std::vector<std::array<std::uint64_t, 4>> masks(conditions.size());
+                std::vector<omtree::JudgedCondition> judged;
+                std::vector<int> features;
+                for (std::size_t i = 0; i < conditions.size(); ++i) {
+                    masks[i].fill(0);
+                    for (const int code : conditions[i].second) {
+                        masks[i][code / 64] |= std::uint64_t{1} << (code % 64);
+                    }
+                    features.push_back(conditions[i].first);
+                    judged.push_back({conditions[i].first, masks[i].data()});
+                }
+                const omtree::Verdict verdict = self.judge(sums.data(), view(rows), judged, features);
+                return std::make_pair(verdict.loss, verdict.label);
+            },
+            nb::arg("rows"), nb::arg("conditions"))
+        .def(
+            "bare_loss",
+            [](const RuleJudge &self, Vector<std::uint32_t> rows) {
+                const std::vector<double> sums = sums_over(self, view(rows));
+                return self.bare_loss(sums.data(), view(rows));
+            },
+            nb::arg("rows"))
+        .def("floor", [](const RuleJudge &self) { return to_numpy(std::vector<double>(self.floor())); });
+}
+
+omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
+                                     const std::vector<int> &order, const std::uint8_t *codes) {
+    omtree::SearchFeature feature;
+    feature.n_codes = n_codes;
+    feature.family = family == "interval" ? omtree::Family::interval
+                     : family == "subset" ? omtree::Family::subset
+                     : family == "run"    ? omtree::Family::run
+                                          : omtree::Family::value;
+    feature.has_missing = has_missing;
+    feature.order.assign(order.begin(), order.end());
+    feature.codes = codes;
+    return feature;
+}
+
+std::chrono::steady_clock::time_point moment(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    return seconds < 1e9
+               ? Clock::now() +
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(seconds, 0.0)))
+               : Clock::time_point::max();
+}
+
+void bind_general_search(nb::module_ &m) {
+    m.def(
+        "search_general",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes, double seconds,
+           bool use_bounds, bool use_cache) {
+            if (codes.shape(1) != judge.n_rows()) {
+                throw nb::value_error("search_general: codes and judge differ in the number of rows");
+            }
+            omtree::GeneralProblem problem;
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                          codes.data() + columns[i] * codes.shape(1)));
+            }
+            problem.columns = columns;
+            problem.judge = &judge;
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.use_bounds = use_bounds;
+            problem.use_cache = use_cache;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::SearchResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::search_general(problem, control); });
+            nb::list trees;
+            for (const omtree::SearchTree &tree : result.trees) {
+                trees.append(tree_as_lists(tree));
+            }
+            return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
+                                  result.statistics.subproblems, result.statistics.cache_hits,
+                                  result.statistics.cache_entries);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
+        nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
+        nb::arg("use_bounds"), nb::arg("use_cache"));
+}
+
+void bind_general_pricing(nb::module_ &m) {
+    using omtree::GeneralPricer;
+    nb::class_<GeneralPricer>(m, "GeneralPricer")
+        .def(
+            "__init__",
+            [](GeneralPricer *self, const BoundPricer &pricer, const omtree::RuleJudge &judge, Matrix<double> floors,
+               double unit, bool every_path) {
+                if (judge.n_rows() != pricer.pricer.n_rows() || floors.shape(0) != judge.n_rows()) {
+                    throw nb::value_error("GeneralPricer: pricer, judge and floors differ in their rows");
+                }
+                new (self) GeneralPricer(pricer.pricer, judge, {floors.data(), floors.size()}, unit, every_path);
+            },
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def("price",
+             [](const GeneralPricer &self, Matrix<double> credit, double constant, int max_depth, double threshold,
+                std::size_t limit, bool stop_when_full, bool all_labels, double seconds, std::size_t k_best) {
+                 const int longest = std::min(max_depth, static_cast<int>(self.pricer().graph().levels().size()));
+                 const auto n_labels = static_cast<std::size_t>(self.judge().n_labels());
+                 if (longest > omtree::max_rule_length) {
+                     throw nb::value_error("price: max_depth is more than the conditions a rule can hold");
+                 }
+                 if (credit.shape(0) != self.pricer().n_rows() || credit.shape(1) != (all_labels ? n_labels : 1)) {
+                     throw nb::value_error("price: credits must have a row per row and a column per free label");
+                 }
+                 omtree::PricingTask task;
+                 task.value = {credit.data(), credit.size()};
+                 task.constant = constant;
+                 task.max_depth = longest;
+                 task.min_support = self.judge().min_support();
+                 task.threshold = threshold;
+                 task.limit = limit;
+                 task.stop_when_full = stop_when_full;
+                 task.all_labels = all_labels;
+                 task.costs_differ = self.judge().prices.weight != 0.0;
+                 task.seconds = seconds;
+                 omtree::PricingResult result;
+                 std::atomic<bool> cancelled{false};
+                 raise_if(interruptibly(cancelled, [&] {
+                     result = k_best ? self.shortest_paths(task, k_best, cancelled) : self.exact(task, cancelled);
+                 }));
+                 return priced_rules(result, max_depth);
+             })
+        .def("losses", [](const GeneralPricer &self, Matrix<std::int32_t> rules, Vector<std::int32_t> labels) {
+            if (rules.shape(0) != labels.size()) {
+                throw nb::value_error("losses: rules and labels differ in length");
+            }
+            std::vector<std::int32_t> chosen(labels.data(), labels.data() + labels.size());
+            std::vector<double> found;
+            {
+                nb::gil_scoped_release release;
+                found = self.losses({rules.data(), rules.size()}, static_cast<int>(rules.shape(1)), chosen);
+            }
+            return std::make_tuple(to_numpy(std::move(found)), to_numpy(std::move(chosen)));
         });
 }
 
@@ -331,28 +635,38 @@ void bind_normal(nb::module_ &m) {
 }
 
 void bind_exact_cover(nb::module_ &m) {
-    m.def("exact_cover",
-          [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
-             Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
-             double step, int max_rules, double seconds) {
-              omtree::CoverTask task;
-              task.n_rows = n_rows;
-              task.start = view(start);
-              task.index = view(index);
-              task.loss = view(loss);
-              task.reduced_cost = view(reduced_cost);
-              task.extra = {extra.data(), extra.size()};
-              task.at_least = view(at_least);
-              task.bound = bound;
-              task.cutoff = cutoff;
-              task.step = step;
-              task.max_rules = max_rules;
-              task.seconds = seconds;
-              omtree::CoverResult result;
-              std::atomic<bool> cancelled{false};
-              raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
-              return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
-          });
+    m.def(
+        "exact_cover",
+        [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
+           Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
+           double step, int max_rules, double seconds, const std::optional<nb::callable> &conflict) {
+            omtree::CoverTask task;
+            if (conflict) {
+                task.conflict = [&conflict](std::int32_t a, std::int32_t b) {
+                    nb::gil_scoped_acquire acquire;
+                    return nb::cast<bool>((*conflict)(a, b));
+                };
+            }
+            task.n_rows = n_rows;
+            task.start = view(start);
+            task.index = view(index);
+            task.loss = view(loss);
+            task.reduced_cost = view(reduced_cost);
+            task.extra = {extra.data(), extra.size()};
+            task.at_least = view(at_least);
+            task.bound = bound;
+            task.cutoff = cutoff;
+            task.step = step;
+            task.max_rules = max_rules;
+            task.seconds = seconds;
+            omtree::CoverResult result;
+            std::atomic<bool> cancelled{false};
+            raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
+            return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
+        },
+        nb::arg("n_rows"), nb::arg("start"), nb::arg("index"), nb::arg("loss"), nb::arg("reduced_cost"),
+        nb::arg("extra"), nb::arg("at_least"), nb::arg("bound"), nb::arg("cutoff"), nb::arg("step"),
+        nb::arg("max_rules"), nb::arg("seconds"), nb::arg("conflict") = nb::none());
 }
 
 } // namespace
@@ -362,6 +676,9 @@ NB_MODULE(_native, m) {
     bind_coding(m);
     bind_quantiles(m);
     bind_pricing(m);
+    bind_judge(m);
+    bind_general_search(m);
+    bind_general_pricing(m);
     bind_normal(m);
     bind_exact_cover(m);
 }

@@ -2,7 +2,7 @@
 
 from omtree.certificate import Certificate
 from omtree.errors import CertificateError, InfeasibleError
-from omtree.estimators import OptimalTreeClassifier
+from omtree.estimators import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.graph import FeatureGraph
 from omtree.rules import Rule, RuleSet
 from omtree.show import to_text
@@ -16,6 +16,7 @@ __all__ = [
     "FeatureGraph",
     "InfeasibleError",
     "OptimalTreeClassifier",
+    "OptimalTreeRegressor",
     "Rule",
     "RuleSet",
     "Tree",

@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,4 +102,68 @@ def exact_cover(
     step: float,
     max_rules: int,
     seconds: float,
+    conflict: Callable[[int, int], bool] | None = None,
 ) -> tuple[npt.NDArray[np.int32], float, bool, int]: ...
+
+class RuleJudge:
+    def __init__(
+        self,
+        statistics: npt.NDArray[np.float64],
+        loss: tuple[Any, ...],
+        *,
+        min_support: float,
+        linear: Sequence[tuple[npt.NDArray[np.float64], float]],
+        ratios: Sequence[tuple[int, int, int, int, float]],
+        prices: tuple[Sequence[float], Sequence[float], Sequence[int], float, float] | None,
+        at_most: Sequence[tuple[Sequence[int], int]],
+        needs: Sequence[tuple[int, Sequence[int], bool]],
+        above: Sequence[tuple[int, int]],
+        root: int,
+        predicate: Callable[[Sequence[tuple[int, tuple[int, ...]]], npt.NDArray[np.uint32], int], bool] | None,
+        refines: bool,
+    ) -> None: ...
+    def judge(
+        self, rows: npt.NDArray[np.uint32], conditions: Sequence[tuple[int, Sequence[int]]]
+    ) -> tuple[float, int]: ...
+    def floor(self) -> npt.NDArray[np.float64]: ...
+    def bare_loss(self, rows: npt.NDArray[np.uint32]) -> float: ...
+
+def search_general(
+    codes: npt.NDArray[np.uint8],
+    judge: RuleJudge,
+    *,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    binary: bool,
+    max_children: int,
+    n_threads: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+) -> tuple[list[float], list[Any], float, bool, bool, int, int, int]: ...
+
+class GeneralPricer:
+    def __init__(
+        self, pricer: Pricer, judge: RuleJudge, floors: npt.NDArray[np.float64], unit: float, every_path: bool
+    ) -> None: ...
+    def price(
+        self,
+        credit: npt.NDArray[np.float64],
+        constant: float,
+        max_depth: int,
+        threshold: float,
+        limit: int,
+        stop_when_full: bool,
+        all_labels: bool,
+        seconds: float,
+        k_best: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
+    def losses(
+        self, rules: npt.NDArray[np.int32], labels: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from omtree.problem import Node, Problem
+from omtree.problem import Node
+from omtree.reading import Reader
 from omtree.tree import Tree
 
 
@@ -16,18 +17,16 @@ class TreeFamily:
     ----------
     roots : sequence of Node
         The best tree with at most 1, 2, ... leaves.
-    problem : Problem
+    reader : Reader
         Kept while trees are still to be built; not pickled, since it holds the training rows.
-    classes : sequence
     proven : bool
         Whether the loss of every size is proven, not that of the largest tree alone.
     """
 
-    def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any], *, proven: bool = True) -> None:
+    def __init__(self, roots: Sequence[Node], reader: Reader, *, proven: bool = True) -> None:
         self.proven = proven
         self._roots = roots
-        self._problem: Problem | None = problem
-        self._classes = tuple(classes)
+        self._reader: Reader | None = reader
         self._trees: dict[int, Tree] = {}
 
     def __len__(self) -> int:
@@ -39,13 +38,13 @@ class TreeFamily:
         if tree is None:
             root = self._roots[leaves - 1]
             same = next((m for m in self._trees if self._roots[m - 1] is root), None)
-            assert self._problem is not None
-            tree = self._trees[same] if same else Tree.from_node(root, self._problem, self._classes)
+            assert self._reader is not None
+            tree = self._trees[same] if same else Tree.from_node(root, self._reader)
             self._trees[leaves] = tree
         return tree
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._problem is not None:
+        if self._reader is not None:
             for leaves in range(1, len(self) + 1):
                 self.tree(leaves)
-        return {**self.__dict__, "_problem": None}
+        return {**self.__dict__, "_reader": None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,17 +11,19 @@ import numpy.typing as npt
 from omtree.certificate import Status
 from omtree.data.table import FloatArray, Table
 from omtree.graph import Condition, FeatureGraph
+from omtree.limits import RuleLimits
+from omtree.losses import LinearLoss, Loss
 
 
 @dataclass(frozen=True, eq=False)
 class GlobalRow:
-    """A linear constraint over the whole model: ``sum of coefficient[row, prediction of row] >= at_least``.
+    """A linear constraint over the whole model: ``sum of coefficient[stratum, predicted label] >= at_least``.
 
     Attributes
     ----------
     name : str
-    coefficient : array of float, shape (n_rows, n_classes)
-        What a merged row adds when its rule predicts the class.
+    coefficient : array of float, shape (n_strata, n_labels)
+        What a unit of weight of a stratum (a statistic of the table) adds when its rule predicts the label.
     at_least : float
     """
 
@@ -38,8 +40,8 @@ class Problem:
     ----------
     table : Table
     graph : FeatureGraph
-    costs : array of float, shape (n_classes, n_classes)
-        ``costs[true, predicted]`` per unit of sample weight; zero on the diagonal.
+    loss : Loss
+        What a rule costs.
     max_depth : int
         Most conditions in one rule.
     max_leaves : int
@@ -48,19 +50,54 @@ class Problem:
         Least sample weight in one rule.
     rows : tuple of GlobalRow
         Constraints over the whole model.
+    limits : RuleLimits
+        Constraints on every rule.
+    class_of_stratum : array of int or None
+        The class that each statistic is the weight of, where the classes are divided; None: one statistic per class.
+    conflict : callable or None
+        Whether two rules may not be in one model.
     """
 
     table: Table
     graph: FeatureGraph
-    costs: FloatArray
+    loss: Loss
     max_depth: int
     max_leaves: int
     min_support: float
     rows: tuple[GlobalRow, ...] = ()
+    limits: RuleLimits = field(default_factory=RuleLimits)
+    class_of_stratum: npt.NDArray[np.intp] | None = None
+    conflict: Callable[[Path, Path], bool] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether a rule costs the sum of what its rows cost, under no limits but its support."""
+        return isinstance(self.loss, LinearLoss) and self.limits.empty
+
+    @property
+    def free_labels(self) -> bool:
+        """Whether a rule may be worth having with another label than its cheapest: what couples rules sees labels."""
+        return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conflict is not None)
+
+    @property
+    def costs(self) -> FloatArray:
+        """What a unit of each stratum costs under each label, shape (n_strata, n_labels)."""
+        if not isinstance(self.loss, LinearLoss):
+            raise TypeError(f"A {type(self.loss).__name__} has no costs by label.")
+        return self.loss.costs
 
     def row_costs(self) -> FloatArray:
-        """Loss of every merged row under every prediction, shape (n_rows, n_classes)."""
-        return np.asarray(self.table.counts @ self.costs)
+        """Loss of every merged row under every prediction, shape (n_rows, n_labels)."""
+        return np.asarray(self.table.statistics @ self.costs)
+
+    def class_weights(self) -> FloatArray:
+        """Sample weight of each class in each merged row, shape (n_rows, n_classes)."""
+        strata = self.table.statistics
+        if self.class_of_stratum is None:
+            return strata
+        weights = np.zeros((len(strata), int(self.class_of_stratum.max()) + 1))
+        np.add.at(weights.T, self.class_of_stratum, strata.T)
+        return weights
 
 
 @dataclass(frozen=True)
