@@ -6,6 +6,7 @@ from omtree.estimators import OptimalTreeClassifier
 from omtree.graph import FeatureGraph
 from omtree.rules import Rule, RuleSet
 from omtree.show import to_text
+from omtree.show.saving import load
 from omtree.tree import Tree
 
 __version__ = "0.1.0"
@@ -19,5 +20,6 @@ __all__ = [
     "Rule",
     "RuleSet",
     "Tree",
+    "load",
     "to_text",
 ]

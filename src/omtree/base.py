@@ -21,11 +21,12 @@ from omtree.data.table import CodeArray, FloatArray
 from omtree.family import TreeFamily
 from omtree.graph import FeatureGraph
 from omtree.rules import RuleSet
+from omtree.show.exporting import Exports
 from omtree.solving import smaller_space
 from omtree.tree import Tree
 
 
-class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
+class OptimalTreeBase(Exports, BaseEstimator):  # type: ignore[misc]
     """Which rule answers for a row, and smaller models of the same family."""
 
     n_features_in_: int

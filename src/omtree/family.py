@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from omtree.problem import Node, Problem
 from omtree.tree import Tree
@@ -25,10 +25,21 @@ class TreeFamily:
 
     def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any], *, proven: bool = True) -> None:
         self.proven = proven
-        self._roots = roots
+        self._roots: Sequence[Node | Tree] = roots
         self._problem: Problem | None = problem
         self._classes = tuple(classes)
         self._trees: dict[int, Tree] = {}
+
+    @classmethod
+    def from_trees(cls, trees: Sequence[Tree], *, proven: bool = True) -> Self:
+        """A family whose trees, of at most 1, 2, ... leaves, are all built."""
+        family = cls.__new__(cls)
+        family.proven = proven
+        family._roots = trees
+        family._problem = None
+        family._classes = ()
+        family._trees = dict(enumerate(trees, start=1))
+        return family
 
     def __len__(self) -> int:
         return len(self._roots)
@@ -40,6 +51,7 @@ class TreeFamily:
             root = self._roots[leaves - 1]
             same = next((m for m in self._trees if self._roots[m - 1] is root), None)
             assert self._problem is not None
+            assert isinstance(root, Node)
             tree = self._trees[same] if same else Tree.from_node(root, self._problem, self._classes)
             self._trees[leaves] = tree
         return tree
