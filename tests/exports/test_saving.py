@@ -123,7 +123,7 @@ def test_hand_made(seed, monkeypatch):
 
 def test_infinite_bound():
     """A bound that is not known yet is kept."""
-    model, rows = model_and_rows(1)
+    model, _ = model_and_rows(1)
     model.certificate_ = dataclasses.replace(model.certificate_, bound=-np.inf, seconds={"search": 1.5})
     again = from_json(model.to_json())
     assert again.certificate_ == model.certificate_
@@ -230,14 +230,22 @@ def test_damaged_parts(fitted, path, junk):
         del place[last]
     else:
         place[last] = junk
-    try:
-        model = from_json(json.dumps(document))
-    except ValueError as error:
-        assert "\n" not in str(error)
-        assert "damaged model" in str(error)
+    message = _complaint(json.dumps(document))
+    if message:
+        assert "damaged model" in message
+        assert "\n" not in message
     else:
-        assert junk == "absent" or path[0] == "parameters" or model.certificate_ is not None
-        assert len(str(model.rules_)) > 0
+        # Without its parts for people and for further fits, a model is whole.
+        assert path in {("parameters", "max_depth"), ("columns", "names")}
+
+
+def _complaint(text):
+    """What loading says, empty when it works and the model can be read."""
+    try:
+        model = from_json(text)
+    except ValueError as error:
+        return str(error)
+    return "" if str(model.rules_) else "the model is empty"
 
 
 def test_every_cut_is_noticed(fitted):
@@ -248,10 +256,17 @@ def test_every_cut_is_noticed(fitted):
             from_json(text[:end])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["os:system", "subprocess:Popen", "omtree.constraints.base:Constraint", "omtree.show.saving:load", "builtins:eval"],
+FOREIGN = (
+    "os:system",
+    "subprocess:Popen",
+    "builtins:eval",
+    "omtree.show.saving:load",
+    "omtree.constraints.base:Constraint",
+    "omtree.constraints..os:system",
 )
+
+
+@pytest.mark.parametrize("name", FOREIGN)
 def test_nothing_foreign_is_made(fitted, name):
     """A file cannot name a function or class outside the package's objectives and constraints."""
     document = json.loads(to_json(fitted))

@@ -63,13 +63,8 @@ def make_rows(features: tuple[Feature, ...], rng: np.random.Generator, n_rows: i
     for feature in features:
         if feature.thresholds is not None:
             cuts = feature.thresholds.tolist()
-            pool: list[Any] = [
-                *cuts,
-                *np.nextafter(cuts, -np.inf).tolist(),
-                *np.nextafter(cuts, np.inf).tolist(),
-                -1e12,
-            ]
-            pool += [0.0, 7.25, 1e12, None, None]
+            beside = [np.nextafter(cuts, end).tolist() for end in (-np.inf, np.inf)]
+            pool: list[Any] = [*cuts, *beside[0], *beside[1], -1e12, 0.0, 7.25, 1e12, None, None]
         else:
             assert feature.levels is not None
             pool = [m for level in feature.levels for m in (level.members if isinstance(level, Pooled) else (level,))]
