@@ -13,6 +13,7 @@ import numpy.typing as npt
 from omtree.data.columns import Column, read_columns
 from omtree.data.table import UNKNOWN, CodeArray, Feature
 from omtree.data.wording import show_level, show_number
+from omtree.graph import Condition
 from omtree.show.logic import predicts_as_tree
 from omtree.show.text import number
 
@@ -54,15 +55,15 @@ class Change:
 
     Attributes
     ----------
-    conditions : tuple of str
-        What the row would have to be like.
+    conditions : tuple of Condition
+        What the row would have to be like; any of a condition's values will do.
     cells : tuple of str
         What it has in those columns now.
     prediction : object
         The answer it would get.
     """
 
-    conditions: tuple[str, ...]
+    conditions: tuple[Condition, ...]
     cells: tuple[str, ...]
     prediction: Any
 
@@ -247,10 +248,9 @@ def _smallest_change(
                     -rules[int(answers[t])].support,
                 ),
             )
-            features = [feature for feature, _ in trials[best]]
             return Change(
-                tuple(rules.features[f].describe(group) for f, group in trials[best]),
-                tuple(cells[f] for f in features),
+                tuple(Condition(f, group, rules.features[f].describe(group)) for f, group in trials[best]),
+                tuple(cells[f] for f, _ in trials[best]),
                 rules[int(answers[best])].prediction,
             )
     return None

@@ -8,6 +8,7 @@ size) and ``certificate``. Conditions are lists of codes of a feature; the text 
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,7 +22,7 @@ from omtree.family import TreeFamily
 from omtree.graph import Condition, FeatureGraph
 from omtree.parameters import check_parameters
 from omtree.rules import Rule, RuleSet, TargetSummary
-from omtree.show.plain import NotPlainError, from_plain, number, to_plain, whole
+from omtree.show.plain import NotPlainError, from_plain, listed, number, to_plain, whole
 from omtree.tree import Tree, TreeNode, _Split
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def to_document(model: OptimalTreeBase) -> dict[str, Any]:
 def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     """The model behind a document of the current version; errors are those of Python where it makes no sense."""
     classes = _classes_in(document["classes"])
-    features = tuple(_feature_in(each, document["columns"]["count"]) for each in document["features"])
+    features = tuple(_feature_in(each, document["columns"]["count"]) for each in listed(document["features"]))
     model: OptimalTreeBase = _estimator(document["kind"])
     parameters = {name: from_plain(value) for name, value in document["parameters"].items()}
     known = {name: value for name, value in parameters.items() if name in model.get_params(deep=False)}
@@ -78,7 +79,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
 
     model.n_features_in_ = whole(document["columns"]["count"])
     if document["columns"]["names"] is not None:
-        model.feature_names_in_ = np.array([_text(name) for name in document["columns"]["names"]], dtype=object)
+        model.feature_names_in_ = np.array([_text(name) for name in listed(document["columns"]["names"])], dtype=object)
         if len(model.feature_names_in_) != model.n_features_in_:
             raise ValueError("the names of the columns are not as many as the columns")
     model._kinds = from_plain(document["columns"]["kinds"])
@@ -160,18 +161,18 @@ def _feature_in(document: Mapping[str, Any], n_columns: int) -> Feature:
         raise ValueError(f"feature {name!r} is of no known kind")
     thresholds = levels = order = None
     if kind == "numeric":
-        thresholds = np.array([number(cut) for cut in document["thresholds"]], dtype=np.float64)
+        thresholds = np.array([number(cut) for cut in listed(document["thresholds"])], dtype=np.float64)
         if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0).any():
             raise ValueError(f"the thresholds of {name!r} do not increase")
         n_values = len(thresholds) + 1
     else:
-        levels = tuple(_level_in(level) for level in document["levels"])
+        levels = tuple(_level_in(level) for level in listed(document["levels"]))
         n_values = len(levels)
     n_codes = n_values + missing
     if not 0 < n_codes <= MAX_CODES:
         raise ValueError(f"feature {name!r} has {n_codes} values")
     if document["target_order"] is not None:
-        order = tuple(whole(code, n_codes) for code in document["target_order"])
+        order = tuple(whole(code, n_codes) for code in listed(document["target_order"]))
     column = whole(document["column"], n_columns)
     return Feature(name, column, kind, n_values, missing, thresholds, levels, order)
 
@@ -195,7 +196,7 @@ def _model_out(rules: RuleSet, tree: Tree | None) -> dict[str, Any]:
 def _model_in(
     document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
 ) -> tuple[RuleSet, Tree | None]:
-    rules = RuleSet([_rule_in(rule, features, classes) for rule in document["rules"]], features, classes)
+    rules = RuleSet([_rule_in(rule, features, classes) for rule in listed(document["rules"])], features, classes)
     if not rules:
         raise ValueError("there are no rules")
     if document["tree"] is None:
@@ -221,19 +222,22 @@ def _rule_out(rule: Rule) -> dict[str, Any]:
 
 
 def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]) -> Rule:
-    conditions = tuple(_condition_in(condition, features) for condition in document["conditions"])
+    conditions = tuple(_condition_in(condition, features) for condition in listed(document["conditions"]))
     if len({condition.feature for condition in conditions}) < len(conditions):
         raise ValueError("a rule has two conditions on one feature")
-    weights = tuple(number(weight) for weight in document["class_weights"])
-    if len(weights) != len(classes):
+    weights = tuple(number(weight) for weight in listed(document["class_weights"]))
+    support = number(document["support"])
+    if len(weights) != len(classes) or min(weights, default=0.0) < 0:
         raise ValueError("a rule does not have one weight per class")
+    if not 0 <= support < math.inf or (weights and not math.isclose(support, sum(weights), rel_tol=1e-9)):
+        raise ValueError("the weight of a rule is not that of its classes")
     label = whole(document["label"], len(classes) or None)
     targets = None
     if document["targets"] is not None:
         mean, deviation, (low, first, middle, third, high) = from_plain(document["targets"])
         targets = TargetSummary(mean, deviation, (low, first, middle, third, high))
     prediction = classes[label] if classes else number(document["prediction"])
-    return Rule(conditions, number(document["support"]), weights, prediction, number(document["loss"]), label, targets)
+    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets)
 
 
 def _condition_out(condition: Condition) -> dict[str, Any]:
@@ -242,7 +246,7 @@ def _condition_out(condition: Condition) -> dict[str, Any]:
 
 def _condition_in(document: Mapping[str, Any], features: Sequence[Feature]) -> Condition:
     position = whole(document["feature"], len(features))
-    codes = tuple(whole(code, features[position].n_codes) for code in document["codes"])
+    codes = tuple(whole(code, features[position].n_codes) for code in listed(document["codes"]))
     return Condition(position, codes, features[position].describe(codes))
 
 
@@ -265,7 +269,7 @@ def _shape_in(
         return leaves[-1]
     branches = tuple(
         (_condition_in(branch, features), _shape_in(branch["then"], features, n_rules, leaves))
-        for branch in document["branches"]
+        for branch in listed(document["branches"])
     )
     split = {condition.feature for condition, _ in branches}
     codes = [code for condition, _ in branches for code in condition.codes]
@@ -290,9 +294,9 @@ def _sizes_out(family: TreeFamily, losses: Sequence[float]) -> dict[str, Any]:
 def _sizes_in(
     document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
 ) -> tuple[list[Tree], list[float]]:
-    different = [_model_in(each, features, classes)[1] for each in document["trees"]]
-    trees = [different[whole(position, len(different))] for position in document["tree_of_size"]]
-    losses = [number(loss) for loss in document["losses"]]
+    different = [_model_in(each, features, classes)[1] for each in listed(document["trees"])]
+    trees = [different[whole(position, len(different))] for position in listed(document["tree_of_size"])]
+    losses = [number(loss) for loss in listed(document["losses"])]
     if len(losses) != len(trees) or not trees:
         raise ValueError("there is not one loss per size")
     return [tree for tree in trees if tree is not None], losses

@@ -78,6 +78,13 @@ def whole(value: Any, below: int | None = None) -> int:
     return value
 
 
+def listed(value: Any) -> list[Any]:
+    """A list; a text, which Python would take for one, is none."""
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is not a list")
+    return value
+
+
 def _own_object(name: str, fields: Mapping[str, Any]) -> Any:
     """An objective or constraint of this package, made from its fields."""
     module, _, kind = name.partition(":")
