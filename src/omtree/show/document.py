@@ -1,8 +1,9 @@
 """A fitted model as one JSON document, and back.
 
 Version 1 holds, besides the format's name and version: ``kind`` (classifier or regressor), ``parameters``, ``columns``
-(names and number), ``classes``, ``features``, ``graph``, ``model`` (rules and tree), ``sizes`` (the best trees of every
-size) and ``certificate``. Conditions are lists of codes of a feature; the text of a rule is for people.
+(number, names, kinds, and the target's name where it is known), ``classes``, ``features``, ``graph``, ``model`` (rules
+and tree), ``sizes`` (the best trees of every size) and ``certificate``. Conditions are lists of codes of a feature; the
+text of a rule is for people.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def to_document(model: OptimalTreeBase) -> dict[str, Any]:
             "count": int(model.n_features_in_),
             "names": None if names is None else [str(name) for name in names],
             "kinds": to_plain(vars(model).get("_kinds")),
+            "target": vars(model).get("target_name_"),
         },
         "classes": None if classes is None else {"type": _type_name(classes), "values": to_plain(classes)},
         "features": [_feature_out(feature) for feature in model.rules_.features],
@@ -83,6 +85,8 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         if len(model.feature_names_in_) != model.n_features_in_:
             raise ValueError("the names of the columns are not as many as the columns")
     model._kinds = from_plain(document["columns"]["kinds"])
+    if document["columns"]["target"] is not None:
+        model.target_name_ = _text(document["columns"]["target"])
     if classes is not None:
         model.classes_ = classes
     labels = () if classes is None else classes.tolist()
