@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+#: What typer makes of Ctrl-C.
+_INTERRUPTED = 130
 _NEEDED = {"typer", "rich", "pyarrow"}
 
 
@@ -25,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         code = app(args=given, prog_name="omtree", standalone_mode=False)
         sys.stdout.flush()
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
         return int(code or 0)
     except BrokenPipeError:
         # Whoever read the output has seen enough; the interpreter must not stumble over the closed pipe again.

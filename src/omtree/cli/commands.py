@@ -33,14 +33,21 @@ Target = Annotated[
 ]
 
 
-@app.callback()
-def omtree(version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False) -> None:
-    """Fit the best small decision tree to a table, with a proof of how good it is, and use it."""
-    if version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         from omtree import __version__
 
         print(f"omtree {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def omtree(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Fit the best small decision tree to a table, with a proof of how good it is, and use it."""
 
 
 @app.command()

@@ -184,6 +184,8 @@ def _interpret(
     if wanted == "text":
         return cells
     present = cells.drop_null()
+    if not len(present):
+        return cells.cast(pa.float64())
     if wanted == "flag":
         return _flags(column, cells, name)
     is_number = pc.match_substring_regex(present, _NUMBER)
@@ -193,10 +195,10 @@ def _interpret(
             odd = present.filter(pc.invert(is_number))[0].as_py()
             raise ValueError(f"{name}: column {column!r} was numeric in training, but has the cell {odd!r} here.")
         return _numbers(cells, present)
-    if len(present) and n_numbers == len(present):
+    if n_numbers == len(present):
         codes = pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py()
         return cells if codes else _numbers(cells, present)
-    if len(present) and pc.all(pc.match_substring_regex(present, _DATE)).as_py():
+    if pc.all(pc.match_substring_regex(present, _DATE)).as_py():
         raise _date_error(column)
     if notes is not None and n_numbers >= _NEARLY * len(present):
         odd = present.filter(pc.invert(is_number))[0].as_py()
@@ -210,7 +212,7 @@ def _interpret(
 
 def _numbers(cells: pa.ChunkedArray, present: pa.ChunkedArray) -> pa.ChunkedArray:
     bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(cells), r"^\+", "")
-    whole = len(present) > 0 and pc.all(pc.match_substring_regex(present, _WHOLE)).as_py()
+    whole = pc.all(pc.match_substring_regex(present, _WHOLE)).as_py()
     return bare.cast(pa.int64() if whole else pa.float64())
 
 
