@@ -33,9 +33,9 @@ enum class Counting : std::uint8_t { automatic, bits, histogram };
 struct SearchProblem {
     std::vector<SearchFeature> features; ///< in graph order
     std::size_t n_rows = 0;
-    int n_classes = 0;
+    int n_classes = 0;              ///< kinds of sample: their true class, or finer
     std::span<const double> counts; ///< n_rows x n_classes
-    std::span<const double> costs;  ///< n_classes x n_classes, [true, predicted]
+    std::span<const double> costs;  ///< n_classes x n_labels, [true, predicted]; none below zero
     int max_depth = 0;
     int max_leaves = 1;
     double min_support = 0.0;
@@ -47,6 +47,9 @@ struct SearchProblem {
     bool use_cache = true;
     Counting counting = Counting::automatic;
     bool every_size = true; ///< false: only the best tree of any size
+
+    /// How many labels a leaf may choose from.
+    int n_labels() const { return static_cast<int>(costs.size()) / n_classes; }
 };
 
 /// Thrown inside the search when it has to end.

@@ -68,8 +68,8 @@ void BinarySearch::Worker::two_levels(const PairView &pairs, Level &scratch, Con
             scratch.real_out[i] = scratch.second_out[i] >= no_leaf ? infinity : scratch.second_out[i];
         }
     } else {
-        kernels().best_second_costs(pairs, search_.problem_.costs.data(), search_.support_, scratch.real_in.data(),
-                                    scratch.real_out.data());
+        kernels().best_second_costs(pairs, search_.problem_.costs.data(), search_.problem_.n_labels(), search_.support_,
+                                    scratch.real_in.data(), scratch.real_out.data());
     }
     std::int32_t in[256];
     std::int32_t out_counts[256];

@@ -12,11 +12,12 @@ std::uint64_t new_samples_id() {
 
 template <typename Count>
 LeafCost<Count>::LeafCost(const SearchProblem &problem, double total)
-    : n_classes_(problem.n_classes), unit_(true), costs_(problem.costs.begin(), problem.costs.end()) {
+    : n_classes_(problem.n_classes), n_labels_(problem.n_labels()), unit_(n_labels_ == n_classes_),
+      costs_(problem.costs.begin(), problem.costs.end()) {
     double largest = 0.0;
     for (int t = 0; t < n_classes_; ++t) {
-        for (int p = 0; p < n_classes_; ++p) {
-            const double cost = costs_[t * n_classes_ + p];
+        for (int p = 0; p < n_labels_; ++p) {
+            const double cost = costs_[t * n_labels_ + p];
             unit_ = unit_ && cost == (t == p ? 0.0 : 1.0);
             largest = std::max(largest, cost);
         }
@@ -28,10 +29,10 @@ LeafCost<Count>::LeafCost(const SearchProblem &problem, double total)
 
 template <typename Count> double LeafCost<Count>::general_loss(const Count *counts, int *label) const {
     double best = infinity;
-    for (int p = 0; p < n_classes_; ++p) {
+    for (int p = 0; p < n_labels_; ++p) {
         double sum = 0.0;
         for (int t = 0; t < n_classes_; ++t) {
-            sum += static_cast<double>(counts[t]) * costs_[t * n_classes_ + p];
+            sum += static_cast<double>(counts[t]) * costs_[t * n_labels_ + p];
         }
         if (sum < best) {
             best = sum;

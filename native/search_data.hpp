@@ -30,7 +30,7 @@ template <typename Count> class LeafCost {
     LeafCost(const SearchProblem &problem, double total);
 
     int n_classes() const { return n_classes_; }
-    /// Whether every error costs one.
+    /// Whether the labels are the classes, and every error costs one.
     bool unit() const { return unit_; }
     /// Differences below this are rounding.
     double tolerance() const { return tolerance_; }
@@ -71,6 +71,7 @@ template <typename Count> class LeafCost {
     double general_loss(const Count *counts, int *label) const;
 
     int n_classes_;
+    int n_labels_;
     bool unit_;
     double least_;
     double tolerance_;

@@ -46,8 +46,8 @@ struct Kernels {
     /// Least loss of splitting each side of each column once more, for 0/1 costs.
     void (*best_second)(const PairView &pairs, std::int32_t support, std::int32_t *inside, std::int32_t *outside);
     /// The same for any costs ([true, predicted]).
-    void (*best_second_costs)(const PairView &pairs, const double *costs, std::int32_t support, double *inside,
-                              double *outside);
+    void (*best_second_costs)(const PairView &pairs, const double *costs, int n_labels, std::int32_t support,
+                              double *inside, double *outside);
     /// Best splits of sixteen features at once into up to `most` leaves: counts are [code][class][feature]. Lowers
     /// `best[m]`, m >= 2; `penalty` by feature excludes those that may not be split. `scratch` has room for
     /// `split_scratch` bytes and is aligned to 64.

@@ -153,8 +153,8 @@ def samples(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes (features x samples), labels and weights of samples that merge into the table, in the order of a
     random table's `row_of`.
     """
-    rows, labels = np.nonzero(table.counts)
-    return table.codes[:, rows], labels, table.counts[rows, labels]
+    rows, labels = np.nonzero(table.statistics)
+    return table.codes[:, rows], labels, table.statistics[rows, labels]
 
 
 def _random_counts(rng: np.random.Generator, n_rows: int, n_classes: int, weights: str) -> np.ndarray:

@@ -16,7 +16,7 @@ def test_generated_data_have_their_known_sizes() -> None:
     assert [(len(monks(k).y), int(monks(k).y.sum())) for k in (1, 2, 3)] == [(432, 216), (432, 142), (432, 228)]
     for data in (boards, scale, monks(1)):
         table = data.table()
-        assert table.n_rows == len(data.y) == table.counts.sum()
+        assert table.n_rows == len(data.y) == table.statistics.sum()
 
 
 def test_random_tables_keep_their_promises() -> None:
@@ -36,7 +36,7 @@ def test_random_tables_keep_their_promises() -> None:
             assert f.kind == "ordinal" or present == set(range(f.n_codes))
             assert f.kind != "nominal" or sorted(f.target_order) == list(range(f.n_codes))
             seen |= {f.kind, f"missing {f.has_missing}", f"gaps {len(present) < f.n_codes}", f"codes {f.n_codes}"}
-        seen |= {f"whole {bool((table.counts % 1 == 0).all())}", f"{table.counts.shape[1]} classes"}
+        seen |= {f"whole {bool((table.statistics % 1 == 0).all())}", f"{table.statistics.shape[1]} classes"}
     assert {"numeric", "ordinal", "nominal", "missing True", "gaps True", "codes 6"} <= seen
     assert {"whole True", "whole False", "2 classes", "3 classes"} <= seen
 
@@ -47,7 +47,7 @@ def test_samples_merge_into_their_table() -> None:
     for _ in range(50):
         table = random_table(rng)
         codes, labels, weights = samples(table)
-        counts = np.zeros_like(table.counts)
+        counts = np.zeros_like(table.statistics)
         np.add.at(counts, (table.row_of, labels), weights)
-        assert (counts == table.counts).all()
+        assert (counts == table.statistics).all()
         assert (codes == table.codes[:, table.row_of]).all()

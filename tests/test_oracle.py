@@ -41,8 +41,8 @@ def random_case(seed: int, **shape: object) -> tuple[Table, tuple]:
     depth, leaves = int(rng.integers(1, 4)), int(rng.integers(1, 7))
     support = float(rng.choice([0.0, 1.0, 2.0, 3.5]))
     categories = str(rng.choice(["groups", "values"]))
-    costs = ERRORS[table.counts.shape[1]]
-    return table, (table.codes, table.counts, table.features, costs, depth, leaves, support, categories)
+    costs = ERRORS[table.statistics.shape[1]]
+    return table, (table.codes, table.statistics, table.features, costs, depth, leaves, support, categories)
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def test_a_global_row_that_never_binds_changes_nothing() -> None:
 def test_tic_tac_toe_known_figures() -> None:
     """Support 1 %, depth 2, 4 leaves: 288 errors with single values for trees and rules, LP 285; 282 with groups."""
     table = tic_tac_toe().table()
-    case = (table.codes, table.counts, table.features, ERRORS[2], 2, 4, 9.58)
+    case = (table.codes, table.statistics, table.features, ERRORS[2], 2, 4, 9.58)
     assert best_trees(*case, "values")[-1] == 288
     assert best_rules(*case, "values").value == 288
     assert lp_rules(*case, "values") == pytest.approx(285)
@@ -362,4 +362,4 @@ def test_tic_tac_toe_known_figures() -> None:
 def test_balance_scale_known_figure() -> None:
     """Support 1 %, depth 2, 4 leaves: 177 errors."""
     table = balance_scale().table()
-    assert best_trees(table.codes, table.counts, table.features, ERRORS[3], 2, 4, 6.25)[-1] == 177
+    assert best_trees(table.codes, table.statistics, table.features, ERRORS[3], 2, 4, 6.25)[-1] == 177

@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -102,3 +103,25 @@ def exact_cover(
     max_rules: int,
     seconds: float,
 ) -> tuple[npt.NDArray[np.int32], float, bool, int]: ...
+
+class RuleJudge:
+    def __init__(
+        self,
+        statistics: npt.NDArray[np.float64],
+        loss: tuple[Any, ...],
+        *,
+        min_support: float,
+        linear: Sequence[tuple[npt.NDArray[np.float64], float]],
+        ratios: Sequence[tuple[int, int, int, int, float]],
+        prices: tuple[Sequence[float], Sequence[float], Sequence[int], float, float] | None,
+        at_most: Sequence[tuple[Sequence[int], int]],
+        needs: Sequence[tuple[int, Sequence[int], bool]],
+        above: Sequence[tuple[int, int]],
+        root: int,
+        predicate: Callable[[Sequence[tuple[int, tuple[int, ...]]], npt.NDArray[np.uint32], int], bool] | None,
+        refines: bool,
+    ) -> None: ...
+    def judge(
+        self, rows: npt.NDArray[np.uint32], conditions: Sequence[tuple[int, Sequence[int]]]
+    ) -> tuple[float, int]: ...
+    def floor(self) -> npt.NDArray[np.float64]: ...

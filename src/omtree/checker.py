@@ -26,7 +26,6 @@ def check(
     max_leaves: int,
     min_support: float,
     constraints: Sequence[GlobalRow] = (),
-    row_of: npt.NDArray[np.integer] | None = None,
 ) -> tuple[ConstraintCheck, ...]:
     """Recompute what a certificate claims and complain about the first thing that is wrong.
 
@@ -44,9 +43,7 @@ def check(
     max_depth, max_leaves : int
     min_support : float
     constraints : sequence of GlobalRow
-        Constraints over the whole model, with a coefficient per merged row.
-    row_of : array of int, shape (n_samples,), optional
-        The merged row of each sample; needed with `constraints` only.
+        Constraints over the whole model.
 
     Returns
     -------
@@ -78,8 +75,8 @@ def check(
         )
 
     n_classes = len(costs)
-    class_weights = np.bincount(owner * n_classes + y, weights=weight, minlength=len(rules) * n_classes)
-    class_weights = class_weights.reshape(len(rules), n_classes)
+    flat = np.bincount(owner * n_classes + y, weights=weight, minlength=len(rules) * n_classes)
+    class_weights: FloatArray = flat.astype(np.float64).reshape(len(rules), n_classes)
     losses = (class_weights @ costs)[np.arange(len(rules)), [rule.label for rule in rules]]
     for r, rule in enumerate(rules):
         _same(f"the class weights of rule {r}", rule.class_weights, class_weights[r], tolerance)
@@ -108,18 +105,12 @@ def check(
             f"The status is optimal, but the bound {certificate.bound} is below the value {certificate.value}."
         )
 
-    if not constraints:
-        return ()
-    if row_of is None:
-        raise ValueError("row_of is needed to check constraints over the whole model.")
-    used = weight > 0
-    label = np.zeros(int(row_of.max()) + 1, dtype=np.intp)
-    label[row_of[used]] = np.array([rule.label for rule in rules])[owner[used]]
-    return tuple(_check_row(row, label, tolerance) for row in constraints)
+    labels = [rule.label for rule in rules]
+    return tuple(_check_row(row, class_weights, labels, tolerance) for row in constraints)
 
 
-def _check_row(row: GlobalRow, label: npt.NDArray[np.intp], tolerance: float) -> ConstraintCheck:
-    value = float(row.coefficient[np.arange(len(label)), label].sum())
+def _check_row(row: GlobalRow, class_weights: FloatArray, labels: Sequence[int], tolerance: float) -> ConstraintCheck:
+    value = float((class_weights @ row.coefficient)[np.arange(len(labels)), labels].sum())
     slack = value - row.at_least
     if slack < -tolerance * max(1.0, float(np.abs(row.coefficient).max(initial=0.0))):
         raise CertificateError(f"The constraint {row.name} has value {value}, below its limit {row.at_least}.")

@@ -309,7 +309,6 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             max_leaves=problem.max_leaves,
             min_support=problem.min_support,
             constraints=problem.rows,
-            row_of=problem.table.row_of,
         )
         seconds = {**found.seconds, "check": deadline.elapsed - solved}
         return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)

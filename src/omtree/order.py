@@ -53,7 +53,7 @@ def feature_positions(
 
 def importance_order(table: Table, seed: int) -> list[int]:
     """Features by importance in a few shallow random trees on the codes, the most important first."""
-    row, label = np.nonzero(table.counts)
+    row, label = np.nonzero(table.statistics)
     model: Any = ExtraTreesClassifier(n_estimators=20, max_depth=6, max_features=None, random_state=seed)
-    model.fit(table.codes.T[row], label, sample_weight=table.counts[row, label])
+    model.fit(table.codes.T[row], label, sample_weight=table.statistics[row, label])
     return [int(f) for f in np.argsort(-model.feature_importances_, kind="stable")]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from omtree.constraints import Constraint
 from omtree.data.table import Feature, FloatArray
 from omtree.graph import Categories, FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import Problem
 from omtree.training import Training
 
@@ -44,7 +45,7 @@ class Pose:
         return Problem(
             table,
             FeatureGraph(features, self.categories, self.order),
-            self.costs,
+            LinearLoss(self.costs),
             self.max_depth,
             self.max_leaves,
             # The share comes first: for all samples it is exactly one.

@@ -11,17 +11,19 @@ import numpy.typing as npt
 from omtree.certificate import Status
 from omtree.data.table import FloatArray, Table
 from omtree.graph import Condition, FeatureGraph
+from omtree.limits import RuleLimits
+from omtree.losses import LinearLoss, Loss
 
 
 @dataclass(frozen=True, eq=False)
 class GlobalRow:
-    """A linear constraint over the whole model: ``sum of coefficient[row, prediction of row] >= at_least``.
+    """A linear constraint over the whole model: ``sum of coefficient[stratum, predicted label] >= at_least``.
 
     Attributes
     ----------
     name : str
-    coefficient : array of float, shape (n_rows, n_classes)
-        What a merged row adds when its rule predicts the class.
+    coefficient : array of float, shape (n_strata, n_labels)
+        What a unit of weight of a stratum (a statistic of the table) adds when its rule predicts the label.
     at_least : float
     """
 
@@ -38,8 +40,8 @@ class Problem:
     ----------
     table : Table
     graph : FeatureGraph
-    costs : array of float, shape (n_classes, n_classes)
-        ``costs[true, predicted]`` per unit of sample weight; zero on the diagonal.
+    loss : Loss
+        What a rule costs.
     max_depth : int
         Most conditions in one rule.
     max_leaves : int
@@ -48,19 +50,34 @@ class Problem:
         Least sample weight in one rule.
     rows : tuple of GlobalRow
         Constraints over the whole model.
+    limits : RuleLimits
+        Constraints on every rule.
     """
 
     table: Table
     graph: FeatureGraph
-    costs: FloatArray
+    loss: Loss
     max_depth: int
     max_leaves: int
     min_support: float
     rows: tuple[GlobalRow, ...] = ()
+    limits: RuleLimits = field(default_factory=RuleLimits)
+
+    @property
+    def plain(self) -> bool:
+        """Whether a rule costs the sum of what its rows cost, under no limits but its support."""
+        return isinstance(self.loss, LinearLoss) and self.limits.empty
+
+    @property
+    def costs(self) -> FloatArray:
+        """What a unit of each stratum costs under each label, shape (n_strata, n_labels)."""
+        if not isinstance(self.loss, LinearLoss):
+            raise TypeError(f"A {type(self.loss).__name__} has no costs by label.")
+        return self.loss.costs
 
     def row_costs(self) -> FloatArray:
-        """Loss of every merged row under every prediction, shape (n_rows, n_classes)."""
-        return np.asarray(self.table.counts @ self.costs)
+        """Loss of every merged row under every prediction, shape (n_rows, n_labels)."""
+        return np.asarray(self.table.statistics @ self.costs)
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class RuleSet(Sequence[Rule]):
         table = problem.table
         rule_of_row = _nearest(_failure_tables([path.conditions for path in paths]), len(paths), table.codes)
         weights = np.stack(
-            [np.bincount(rule_of_row, weights=column, minlength=len(paths)) for column in table.counts.T], axis=1
+            [np.bincount(rule_of_row, weights=column, minlength=len(paths)) for column in table.statistics.T], axis=1
         )
         losses = (weights @ problem.costs)[np.arange(len(paths)), [path.label for path in paths]]
         level = {id(level.feature): level.index for level in problem.graph}

@@ -186,7 +186,7 @@ def _leaf_limit(leaves: int) -> str:
 
 def _single_rule(problem: Problem) -> Solution:
     """The one model there is when no feature varies: always the cheapest class."""
-    costs = problem.table.counts.sum(axis=0) @ problem.costs
+    costs = problem.table.statistics.sum(axis=0) @ problem.costs
     label = int(np.argmin(costs))
     value = float(costs[label])
     return Solution((Path((), label),), "optimal", value, value)

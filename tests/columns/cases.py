@@ -12,6 +12,7 @@ import oracle
 from facts import global_value, recompute
 from omtree.data.table import Table
 from omtree.graph import FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import GlobalRow, Problem, Solution
 
 #: The shape on which the linear relaxation is most often below the optimum.
@@ -28,8 +29,8 @@ class Tiny:
     def oracle_arguments(self) -> tuple[Any, ...]:
         """Arguments of the oracle's functions."""
         p = self.problem
-        rows = [(row.coefficient, row.at_least) for row in p.rows]
-        table = (p.table.codes, p.table.counts, p.table.features, p.costs)
+        rows = [(p.table.statistics @ row.coefficient, row.at_least) for row in p.rows]
+        table = (p.table.codes, p.table.statistics, p.table.features, p.costs)
         return (*table, p.max_depth, p.max_leaves, p.min_support, self.categories, rows)
 
     def best(self) -> float | None:
@@ -46,7 +47,7 @@ def tiny(seed: int, depth: int | None = None, leaves: int | None = None, **shape
     """A random problem with any kind of features, weights, costs and limits."""
     rng = np.random.default_rng(seed)
     table = datasets.random_table(rng, **shape)  # type: ignore[arg-type]
-    n_classes = table.counts.shape[1]
+    n_classes = table.statistics.shape[1]
     costs = 1.0 - np.eye(n_classes)
     if rng.random() < 0.2:
         costs = costs * rng.integers(1, 4, size=(n_classes, 1))
@@ -78,7 +79,9 @@ def make_problem(
 ) -> Problem:
     """A problem over a table; with `rng` the levels of its graph are in random order."""
     order = None if rng is None else rng.permutation(len(table.features)).tolist()
-    return Problem(table, FeatureGraph(table.features, categories, order), costs, depth, leaves, support, rows)
+    return Problem(
+        table, FeatureGraph(table.features, categories, order), LinearLoss(costs), depth, leaves, support, rows
+    )
 
 
 def with_rows(seed: int, n_rows: int = 1) -> Tiny:
@@ -90,17 +93,17 @@ def with_rows(seed: int, n_rows: int = 1) -> Tiny:
     for number in range(n_rows):
         if rng.random() < 0.5:
             # At least so much weight of one class is predicted correctly.
-            label = int(rng.integers(p.table.counts.shape[1]))
-            coefficient = np.zeros_like(p.table.counts)
-            coefficient[:, label] = p.table.counts[:, label]
-            at_least = float(rng.choice([0.3, 0.7, 1.0])) * p.table.counts[:, label].sum()
+            label = int(rng.integers(p.table.statistics.shape[1]))
+            coefficient = np.zeros_like(p.costs)
+            coefficient[label, label] = 1.0
+            at_least = float(rng.choice([0.3, 0.7, 1.0])) * p.table.statistics[:, label].sum()
         else:
-            coefficient = rng.integers(-3, 4, size=p.table.counts.shape).astype(float)
-            at_least = float(rng.integers(-5, 2 * len(p.table.counts)))
+            coefficient = rng.integers(-3, 4, size=p.costs.shape).astype(float)
+            at_least = float(rng.integers(-5, 2 * len(p.table.statistics)))
         rows.append(GlobalRow(f"row {number}", coefficient, at_least))
     graph_order = [level.position for level in p.graph]
     graph = FeatureGraph(p.table.features, case.categories, graph_order)
-    problem = Problem(p.table, graph, p.costs, p.max_depth, p.max_leaves, p.min_support, tuple(rows))
+    problem = Problem(p.table, graph, p.loss, p.max_depth, p.max_leaves, p.min_support, tuple(rows))
     return Tiny(problem, case.categories)
 
 
@@ -117,4 +120,7 @@ def check_model(problem: Problem, solution: Solution) -> None:
     assert 1 <= facts.n_rules <= problem.max_leaves
     assert solution.bound <= solution.value
     for row in problem.rows:
-        assert global_value(problem.table.codes, row.coefficient, solution.paths) >= row.at_least - 1e-6
+        assert (
+            global_value(problem.table.codes, problem.table.statistics @ row.coefficient, solution.paths)
+            >= row.at_least - 1e-6
+        )

@@ -228,7 +228,7 @@ def test_units_of_weight_do_not_matter(factor: float) -> None:
     for seed in range(3):
         case = hard(seed)
         table = case.problem.table
-        scaled = Table(table.features, table.codes, table.counts * factor, table.row_of)
+        scaled = Table(table.features, table.codes, table.statistics * factor, table.row_of)
         support = case.problem.min_support * factor
         problem = dataclasses.replace(case.problem, table=scaled, min_support=support)
         for options in (Options(), PLAIN):
@@ -335,9 +335,8 @@ def test_pure_data() -> None:
 def test_recall_on_tic_tac_toe() -> None:
     """A demand on the recall of one class is met, and costs something."""
     table = datasets.tic_tac_toe().table()
-    coefficient = np.zeros_like(table.counts)
-    coefficient[:, 0] = table.counts[:, 0]
-    row = GlobalRow("recall", coefficient, 0.6 * coefficient.sum())
+    coefficient = np.array([[1.0, 0.0], [0.0, 0.0]])
+    row = GlobalRow("recall", coefficient, 0.6 * table.statistics[:, 0].sum())
     problem = make_problem(table, 1.0 - np.eye(2), 2, 4, 9.58, "values", rows=(row,))
     solution = run(problem)
     assert solution.status == "optimal"

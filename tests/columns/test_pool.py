@@ -16,7 +16,7 @@ def random_paths(problem: Problem, rng: np.random.Generator, n: int) -> list[Pat
     """Some paths of the graph with random labels, repeats included."""
     paths = list(problem.graph.paths(problem.max_depth))
     chosen = rng.integers(len(paths), size=n)
-    labels = rng.integers(problem.table.counts.shape[1], size=n)
+    labels = rng.integers(problem.table.statistics.shape[1], size=n)
     return [Path(paths[i], int(label)) for i, label in zip(chosen, labels, strict=True)]
 
 
@@ -38,7 +38,7 @@ def test_columns_are_what_their_rules_say(seed: int) -> None:
         assert (pool.cover[[column]].toarray().ravel() == rows).all()
         assert pool.label[column] == path.label
         assert pool.loss[column] == pytest.approx(problem.row_costs()[rows, path.label].sum())
-        extra = [row.coefficient[rows, path.label].sum() for row in problem.rows]
+        extra = [(problem.table.statistics @ row.coefficient)[rows, path.label].sum() for row in problem.rows]
         assert pool.extra[column] == pytest.approx(extra)
         expected = pool.loss[column] - duals.cover[rows].sum() - duals.leaf - np.dot(extra, duals.rows)
         assert reduced[column] == pytest.approx(expected)

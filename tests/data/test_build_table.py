@@ -68,7 +68,7 @@ def test_weights_are_repetitions(sample, binning, n_bins):
     table = make_table(columns, features, y, 3, weights)
     table_repeated = make_table(repeated, features_repeated, y[times], 3)
     assert np.array_equal(table.codes, table_repeated.codes)
-    assert np.array_equal(table.counts, table_repeated.counts)
+    assert np.array_equal(table.statistics, table_repeated.statistics)
     assert np.array_equal(table.row_of < 0, weights == 0)
 
 
@@ -83,7 +83,7 @@ def test_table_holds_every_sample(sample):
     kept = table.row_of >= 0
     assert np.array_equal(encode_rows(columns, features)[:, kept], table.codes[:, table.row_of[kept]])
     assert len({tuple(row) for row in table.codes.T.tolist()}) == table.n_rows
-    assert np.array_equal(table.counts.sum(axis=0), np.bincount(y, weights=weights, minlength=3))
+    assert np.array_equal(table.statistics.sum(axis=0), np.bincount(y, weights=weights, minlength=3))
     assert np.array_equal(table.weight > 0, np.ones(table.n_rows, dtype=bool))
     if table.n_rows:
         first = [int(np.flatnonzero(table.row_of == row)[0]) for row in range(table.n_rows)]
@@ -101,7 +101,7 @@ def test_merging_off_keeps_all_rows(sample):
     assert apart.n_rows == (weights > 0).sum()
     kept = weights > 0
     assert np.array_equal(apart.codes, merged.codes[:, merged.row_of[kept]])
-    assert np.array_equal(apart.counts.sum(axis=0), merged.counts.sum(axis=0))
+    assert np.array_equal(apart.statistics.sum(axis=0), merged.statistics.sum(axis=0))
 
 
 @settings(deadline=None, max_examples=40)
@@ -145,7 +145,7 @@ def test_frames_and_arrays_give_the_same_table():
         renamed = tuple(dataclasses.replace(f, name=g.name) for f, g in zip(other_features, features, strict=True))
         assert same_features(features, renamed)
         assert np.array_equal(table.codes, other.codes)
-        assert np.array_equal(table.counts, other.counts)
+        assert np.array_equal(table.statistics, other.statistics)
         assert np.array_equal(table.row_of, other.row_of)
 
 
@@ -174,7 +174,7 @@ def test_no_feature_left_makes_one_row():
     """A table without features is one merged row with all the weight."""
     columns = read_columns(np.ones((3, 1)))
     table = make_table(columns, (), np.array([0, 1, 1]), 2)
-    assert table.counts.tolist() == [[1.0, 2.0]]
+    assert table.statistics.tolist() == [[1.0, 2.0]]
 
 
 def test_unseen_values_are_unknown():

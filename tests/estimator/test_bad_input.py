@@ -144,8 +144,8 @@ class AtLeast:
 
     def rows(self, table: Any) -> list[GlobalRow]:
         """One row that counts the weight of the rows predicted as class 0."""
-        coefficient = np.zeros_like(table.counts)
-        coefficient[:, 0] = table.weight
+        coefficient = np.zeros((table.statistics.shape[1], table.statistics.shape[1]))
+        coefficient[:, 0] = 1.0
         return [GlobalRow("predicted 0", coefficient, self.least)]
 
 

@@ -14,6 +14,7 @@ from omtree import _native
 from omtree.columns.pricing import native_pricer
 from omtree.data.table import Feature, Table
 from omtree.graph import FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import Problem
 
 Key = tuple[bytes, int]
@@ -147,7 +148,7 @@ def make_case(
     rng = np.random.default_rng(seed)
     if table is None:
         table = datasets.random_table(rng)
-    n_rows, n_classes = table.counts.shape
+    n_rows, n_classes = table.statistics.shape
     graph = FeatureGraph(table.features, categories, order=rng.permutation(len(table.features)).tolist())
     if whole:
         value = rng.integers(-2, 3, size=(n_rows, n_classes)).astype(float)
@@ -156,7 +157,7 @@ def make_case(
     support = float(rng.choice([0.25, 1.0, 2.0, 5.0])) if support is None else support
     depth = int(rng.integers(1, 5)) if depth is None else depth
     costs = rng.normal(size=graph.n_conditions) if condition_costs else None
-    problem = Problem(table, graph, 1.0 - np.eye(n_classes), depth, 4, support)
+    problem = Problem(table, graph, LinearLoss(1.0 - np.eye(n_classes)), depth, 4, support)
     constant = float(rng.integers(-1, 3)) if whole else float(rng.normal())
     return Case(problem, value, constant, costs)
 
@@ -223,7 +224,7 @@ def test_exact_with_many_codes(n_values: int, categories: str) -> None:
     """Single values, complements and runs along the target are summed correctly, across machine words too."""
     table = nominal_table(np.random.default_rng(n_values), n_values, n_rows=max(40, n_values))
     if n_values > 12:  # fewer features, or plain enumeration takes too long
-        table = Table(table.features[:1], table.codes[:1], table.counts, table.row_of)
+        table = Table(table.features[:1], table.codes[:1], table.statistics, table.row_of)
     case = make_case(n_values, table, categories, depth=2, support=0.5)
     check_exact(case, case.price(1.0), 1.0)
 
@@ -319,7 +320,7 @@ def test_rules_longer_than_the_kernel_can_hold_are_refused() -> None:
     features = tuple(Feature(f"f{i}", i, "nominal", 2, False) for i in range(n))
     codes = np.tril(np.ones((n, n), dtype=np.uint8))
     table = Table(features, np.ascontiguousarray(codes), np.ones((n, 2)), np.arange(n, dtype=np.int64))
-    problem = Problem(table, FeatureGraph(features), 1.0 - np.eye(2), n, 4, 0.5)
+    problem = Problem(table, FeatureGraph(features), LinearLoss(1.0 - np.eye(2)), n, 4, 0.5)
     case = Case(problem, np.zeros((n, 2)), 0.0)
     for k_best in (0, 10):
         with pytest.raises(ValueError, match="depth"):

@@ -6,6 +6,7 @@ import numpy as np
 
 from omtree.data.table import Feature, Table
 from omtree.graph import Condition, FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import Node, Path, Problem
 
 
@@ -19,7 +20,7 @@ def random_problem(rng: np.random.Generator, n_features: int = 4, n_rows: int = 
     counts = rng.integers(0, 3, size=(n_rows, n_classes)) * 0.5
     counts[:, 0] += 0.25
     table = Table(features, codes, counts, np.arange(n_rows))
-    return Problem(table, FeatureGraph(features, "values"), 1.0 - np.eye(n_classes), 3, 100, 0.0)
+    return Problem(table, FeatureGraph(features, "values"), LinearLoss(1.0 - np.eye(n_classes)), 3, 100, 0.0)
 
 
 def random_node(rng: np.random.Generator, problem: Problem, depth: int, used: frozenset[int] = frozenset()) -> Node:
@@ -56,7 +57,7 @@ def not_a_tree() -> tuple[list[Path], Problem]:
     codes = np.array([[cell >> bit & 1 for cell in range(8)] for bit in range(3)], dtype=np.uint8)
     counts = np.stack([np.ones(8), np.arange(8.0)], axis=1)
     table = Table(features, codes, counts, np.arange(8))
-    problem = Problem(table, FeatureGraph(features, "values"), 1.0 - np.eye(2), 3, 8, 0.0)
+    problem = Problem(table, FeatureGraph(features, "values"), LinearLoss(1.0 - np.eye(2)), 3, 8, 0.0)
     paths = [
         Path(tuple(Condition(f, (v,), f"{'ABC'[f]} = {v}") for f, v in conditions), label % 2)
         for label, conditions in enumerate(NOT_A_TREE)

@@ -26,8 +26,7 @@ class Case:
         # One sample per cell and class, of the cell's weight; the class of weight zero takes no part.
         self.codes = np.repeat(problem.table.codes, 2, axis=1)
         self.y = np.tile([0, 1], 8)
-        self.weight = problem.table.counts.ravel()
-        self.row_of = np.where(self.weight > 0, np.repeat(np.arange(8), 2), -1)
+        self.weight = problem.table.statistics.ravel()
         self.costs = problem.costs
         value = sum(rule.loss for rule in self.rules)
         self.certificate = Certificate("optimal", value, value, float(self.weight.sum()), leaves=5, depth=3)
@@ -113,12 +112,9 @@ def test_an_uncovered_sample_is_found() -> None:
 def test_constraints_are_recomputed() -> None:
     """The value of a constraint comes from what the rules predict; a violated one is named."""
     case = Case()
-    coefficient = np.stack([np.zeros(8), np.ones(8)], axis=1)
-    yes = sum(
-        case.rules[r].label
-        for r in case.rules.assign(np.array([[c >> b & 1 for c in range(8)] for b in range(3)], dtype=np.uint8))
-    )
-    (row,) = case.check(constraints=[GlobalRow("yes", coefficient, 1.0)], row_of=case.row_of)
+    coefficient = np.array([[0.0, 1.0], [0.0, 1.0]])
+    yes = sum(rule.support for rule in case.rules if rule.label == 1)
+    (row,) = case.check(constraints=[GlobalRow("yes", coefficient, 1.0)])
     assert (row.name, row.value, row.limit, row.slack) == ("yes", yes, 1.0, yes - 1.0)
     with pytest.raises(CertificateError, match="constraint yes"):
-        case.check(constraints=[GlobalRow("yes", coefficient, yes + 1.0)], row_of=case.row_of)
+        case.check(constraints=[GlobalRow("yes", coefficient, yes + 1.0)])

@@ -93,11 +93,11 @@ def test_from_paths_weighs_each_rule() -> None:
     row_costs = problem.row_costs()
     for path, rule in zip(paths, rules, strict=True):
         inside = path.covers(problem.table.codes)
-        assert rule.class_weights == tuple(problem.table.counts[inside].sum(axis=0))
-        assert rule.support == problem.table.counts[inside].sum()
+        assert rule.class_weights == tuple(problem.table.statistics[inside].sum(axis=0))
+        assert rule.support == problem.table.statistics[inside].sum()
         assert rule.loss == row_costs[inside, path.label].sum()
         assert rule.prediction == ["no", "yes"][path.label]
-    assert rules.support == problem.table.counts.sum()
+    assert rules.support == problem.table.statistics.sum()
     assert rules.depth == 3
 
 

@@ -10,6 +10,7 @@ from random_models import not_a_tree, paths_of, random_node, random_problem
 
 from omtree.data.table import UNKNOWN, Feature, Table
 from omtree.graph import Condition, FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import Node, Path, Problem
 from omtree.rules import RuleSet
 from omtree.tree import Tree
@@ -45,7 +46,7 @@ def test_a_trees_rules_are_recognised_as_a_tree(seed: int) -> None:
     assert sorted(node.rule for node in tree.nodes if node.is_leaf) == list(range(len(rules)))
     codes = problem.table.codes
     assert (tree.apply(codes) == rules.assign(codes)).all()
-    np.testing.assert_allclose(tree.class_weights[0], problem.table.counts.sum(axis=0))
+    np.testing.assert_allclose(tree.class_weights[0], problem.table.statistics.sum(axis=0))
 
 
 def test_rules_that_are_no_tree() -> None:
@@ -87,7 +88,7 @@ def test_values_never_seen_follow_the_heaviest_child() -> None:
     """A code that no branch names, or that the feature never had, takes the default child."""
     features = (Feature("a", 0, "nominal", 3, False, levels=tuple("xyz")),)
     table = Table(features, np.array([[0, 1]], dtype=np.uint8), np.array([[1.0, 0.0], [0.0, 5.0]]), np.arange(2))
-    problem = Problem(table, FeatureGraph(features, "values"), 1.0 - np.eye(2), 1, 2, 0.0)
+    problem = Problem(table, FeatureGraph(features, "values"), LinearLoss(1.0 - np.eye(2)), 1, 2, 0.0)
     root = Node(1, ((Condition(0, (0,), "a = x"), Node(0)), (Condition(0, (1,), "a = y"), Node(1))))
     tree = Tree.from_node(root, problem, ["no", "yes"])
     assert tree.apply(np.array([[0, 1, 2, UNKNOWN]], dtype=np.uint8)).tolist() == [0, 1, 1, 1]
@@ -97,7 +98,7 @@ def test_a_feature_split_twice_is_one_condition_of_the_rule() -> None:
     """Where a path splits a feature again, the leaf's rule has one condition with the values of both."""
     features = (Feature("a", 0, "ordinal", 3, False, levels=tuple("xyz")),)
     table = Table(features, np.array([[0, 1, 2]], dtype=np.uint8), np.eye(3), np.arange(3))
-    problem = Problem(table, FeatureGraph(features), 1.0 - np.eye(3), 2, 3, 0.0)
+    problem = Problem(table, FeatureGraph(features), LinearLoss(1.0 - np.eye(3)), 2, 3, 0.0)
     upper = Node(1, ((Condition(0, (0, 1)), Node(1)), (Condition(0, (2,)), Node(2))))
     root = Node(0, ((Condition(0, (0,)), Node(0)), (Condition(0, (1, 2)), upper)))
     tree = Tree.from_node(root, problem, CLASSES)
@@ -139,7 +140,7 @@ def test_trees_read_well() -> None:
     """A printed tree is indented and its leaves say what they predict."""
     features = (Feature("a", 0, "nominal", 3, False, levels=tuple("xyz")),)
     table = Table(features, np.array([[0, 1]], dtype=np.uint8), np.array([[1.0, 0.0], [1.0, 2.0]]), np.arange(2))
-    problem = Problem(table, FeatureGraph(features, "values"), 1.0 - np.eye(2), 1, 2, 0.0)
+    problem = Problem(table, FeatureGraph(features, "values"), LinearLoss(1.0 - np.eye(2)), 1, 2, 0.0)
     root = Node(1, ((Condition(0, (0,), "a = x"), Node(0)), (Condition(0, (1,), "a = y"), Node(1))))
     assert str(Tree.from_node(root, problem, ["no", "yes"])) == (
         "all rows\n"

@@ -8,6 +8,7 @@ import pytest
 from omtree.data.build import make_features, make_table
 from omtree.data.columns import read_columns
 from omtree.graph import FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import Problem
 from omtree.search import solve
 
@@ -25,7 +26,9 @@ def noisy_problem(seed: int) -> Problem:
     table = make_table(columns, features, y, 2, weight)
     depth = int(rng.integers(3, 5))
     support = float(rng.choice([2, 3, 5, 10]))
-    return Problem(table, FeatureGraph(features), 1.0 - np.eye(2), depth, 2**depth - int(rng.integers(0, 4)), support)
+    return Problem(
+        table, FeatureGraph(features), LinearLoss(1.0 - np.eye(2)), depth, 2**depth - int(rng.integers(0, 4)), support
+    )
 
 
 @pytest.mark.parametrize("splits", ["binary", "multiway"])

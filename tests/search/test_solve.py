@@ -18,6 +18,7 @@ from facts import recompute
 from omtree.data.table import Table
 from omtree.deadline import Deadline
 from omtree.graph import FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import Node, Problem
 from omtree.search import TreeSolution, solve
 
@@ -25,7 +26,7 @@ from omtree.search import TreeSolution, solve
 def random_problem(rng: np.random.Generator, categories: str = "groups", **options: object) -> Problem:
     """A tiny random problem; costs are 0/1, weighted by class, or arbitrary."""
     table = datasets.random_table(rng, **options)  # type: ignore[arg-type]
-    n_classes = table.counts.shape[1]
+    n_classes = table.statistics.shape[1]
     costs = 1.0 - np.eye(n_classes)
     if rng.random() < 0.3:
         costs = costs * rng.integers(1, 4, size=(n_classes, 1))
@@ -33,7 +34,7 @@ def random_problem(rng: np.random.Generator, categories: str = "groups", **optio
         costs = costs * rng.integers(1, 9, size=(n_classes, n_classes)) / 4
     support = float(rng.choice([0.25, 1.0, 2.0, 3.0]))
     graph = FeatureGraph(table.features, categories, order=rng.permutation(len(table.features)).tolist())
-    return Problem(table, graph, costs, int(rng.integers(0, 4)), int(rng.integers(1, 9)), support)
+    return Problem(table, graph, LinearLoss(costs), int(rng.integers(0, 4)), int(rng.integers(1, 9)), support)
 
 
 def brute_force(problem: Problem, categories: str = "groups", **options: object) -> list[float]:
@@ -41,7 +42,7 @@ def brute_force(problem: Problem, categories: str = "groups", **options: object)
     table = problem.table
     return oracle.best_trees(
         table.codes,
-        table.counts,
+        table.statistics,
         table.features,
         problem.costs,
         problem.max_depth,
@@ -140,7 +141,7 @@ def test_accelerations_change_nothing(seed: int, splits: str, kinds: tuple) -> N
     """Bounds, cache, counting and threads, off and on, give the same losses."""
     rng = np.random.default_rng(2000 + seed)
     problem = random_problem(rng, n_features=4, n_rows=30, kinds=kinds)
-    problem = Problem(problem.table, problem.graph, problem.costs, 3, 7, problem.min_support)
+    problem = Problem(problem.table, problem.graph, problem.loss, 3, 7, problem.min_support)
     expected = solve(problem, splits=splits, use_bounds=False, use_cache=False, counting="histogram").losses
     for use_bounds, use_cache, counting, n_jobs in itertools.product(
         [False, True], [False, True], ["bits", "histogram", "auto"], [1, 2]
@@ -158,7 +159,7 @@ def test_deep_trees(seed: int, splits: str) -> None:
     """Below depth three, where subproblems nest, bounds and counting change nothing either."""
     rng = np.random.default_rng(5000 + seed)
     problem = random_problem(rng, n_features=4, n_rows=40, max_values=3, weights="integer")
-    problem = Problem(problem.table, problem.graph, problem.costs, 5, 12, problem.min_support)
+    problem = Problem(problem.table, problem.graph, problem.loss, 5, 12, problem.min_support)
     expected = solve(problem, splits=splits, use_bounds=False, counting="histogram").losses
     for counting, n_jobs in itertools.product(["bits", "histogram", "auto"], [1, 2]):
         solution = solve(problem, splits=splits, counting=counting, n_jobs=n_jobs)
@@ -171,7 +172,7 @@ def test_threads_give_the_same_tree(seed: int) -> None:
     """With two threads the trees themselves are those of one thread."""
     rng = np.random.default_rng(3000 + seed)
     problem = random_problem(rng, n_features=4, n_rows=30, weights="unit")
-    problem = Problem(problem.table, problem.graph, problem.costs, 3, 8, 1.0)
+    problem = Problem(problem.table, problem.graph, problem.loss, 3, 8, 1.0)
     assert list(solve(problem, n_jobs=1).trees) == list(solve(problem, n_jobs=2).trees)
 
 
@@ -188,9 +189,9 @@ def test_zero_one_features(seed: int, splits: str) -> None:
 
 def full_problem(table: Table, max_depth: int, support: float, categories: str = "groups") -> Problem:
     """Errors, as many leaves as a binary tree of that depth can have."""
-    n_classes = table.counts.shape[1]
+    n_classes = table.statistics.shape[1]
     graph = FeatureGraph(table.features, categories)
-    return Problem(table, graph, 1.0 - np.eye(n_classes), max_depth, 2**max_depth, support)
+    return Problem(table, graph, LinearLoss(1.0 - np.eye(n_classes)), max_depth, 2**max_depth, support)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from omtree.columns.pricing import RulePricer, native_pricer
 from omtree.columns.start import greedy_paths, tree_paths
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.losses import LinearLoss
 from omtree.problem import Path, Problem, Solution
 from omtree.progress import Event, Progress
 
@@ -81,7 +82,7 @@ class _Run:
     ) -> None:
         # Tolerances, here and in the MIP solver, are meant for losses in the order of 1.
         self.unit = _unit(problem)
-        self.problem = problem = replace(problem, costs=problem.costs / self.unit)
+        self.problem = problem = replace(problem, loss=LinearLoss(problem.costs / self.unit))
         self.options = options
         self.deadline = deadline
         self.progress = progress
@@ -134,7 +135,7 @@ class _Run:
 
     def _start(self, start: Sequence[Path]) -> None:
         # One rule for all rows; with constraints over the model, not only the label of least loss may meet them.
-        labels = np.argsort(self.problem.table.counts.sum(axis=0) @ self.problem.costs, kind="stable")
+        labels = np.argsort(self.problem.table.statistics.sum(axis=0) @ self.problem.costs, kind="stable")
         for label in labels if self.problem.rows else labels[:1]:
             self._offer(self.pool.add_paths([Path((), int(label))]))
         given = [path for path in start if self.pool.fits(path)]

@@ -67,6 +67,7 @@ class ColumnPool:
         self.problem = problem
         self._pricer = pricer
         self._row_costs = problem.row_costs()
+        self._extra_values = [problem.table.statistics @ row.coefficient for row in problem.rows]
         self._places = [(level, i) for level in problem.graph for i in range(len(level.code_sets))]
         self._number = {(level.position, level.code_sets[i]): n for n, (level, i) in enumerate(self._places)}
         self._width = max(1, problem.max_depth)
@@ -101,7 +102,7 @@ class ColumnPool:
         self.label = np.concatenate([self.label, label])
         self.loss = np.concatenate([self.loss, self._by_label(cover, self._row_costs, label)])
         self.cover = sparse.vstack([self.cover, cover], format="csr")
-        extra = [self._by_label(cover, row.coefficient, label) for row in self.problem.rows]
+        extra = [self._by_label(cover, values, label) for values in self._extra_values]
         self.extra = np.concatenate([self.extra, np.array(extra).reshape(len(extra), len(label)).T])
         return len(fresh)
 
@@ -145,8 +146,8 @@ class ColumnPool:
     def values_for(self, duals: Duals) -> FloatArray:
         """What each merged row adds to a rule's reduced cost under each label, for the pricers."""
         value = self._row_costs - duals.cover[:, None]
-        for row, price in zip(self.problem.rows, duals.rows, strict=True):
-            value = value - price * row.coefficient
+        for values, price in zip(self._extra_values, duals.rows, strict=True):
+            value = value - price * values
         return np.ascontiguousarray(value)
 
     def is_model(self, columns: Sequence[int] | IntArray) -> bool:

@@ -37,8 +37,16 @@ def native_pricer(problem: Problem, n_threads: int) -> _native.Pricer:
     packed = problem.graph.pack()
     table = problem.table
     n_codes = np.array([feature.n_codes for feature in table.features], dtype=np.int32)
+    n_labels = problem.costs.shape[1]
     return _native.Pricer(
-        table.codes, table.weight, table.counts.shape[1], packed.feature, packed.start, packed.masks, n_codes, n_threads
+        table.codes,
+        table.weight,
+        n_labels,
+        packed.feature,
+        packed.start,
+        packed.masks,
+        n_codes,
+        n_threads,
     )
 
 

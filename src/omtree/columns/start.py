@@ -46,8 +46,8 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
     if not ranks or problem.max_leaves < 2:
         return []
     ranked = np.column_stack([rank[codes] for rank, codes in zip(ranks, table.codes, strict=True)])
-    row, label = np.nonzero(table.counts)
-    weight = table.counts[row, label]
+    row, label = np.nonzero(table.statistics)
+    weight = table.statistics[row, label]
     share = min(0.5, problem.min_support / float(weight.sum()))
     # The cost of a class is the cost of its most expensive mistake: close enough for a start.
     tree = DecisionTreeClassifier(
@@ -67,7 +67,7 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
                 return []
             conditions.append(Condition(f, codes))
         covered = Path(tuple(conditions), 0).covers(table.codes)
-        counts = table.counts[covered].sum(axis=0)
+        counts = table.statistics[covered].sum(axis=0)
         if counts.sum() < problem.min_support:
             return []
         paths.append(Path(tuple(conditions), int((counts @ problem.costs).argmin())))

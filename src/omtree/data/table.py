@@ -138,16 +138,19 @@ class Table:
         The features that vary; constant columns are not among them.
     codes : array of uint8, shape (n_features, n_rows)
         One merged row per column.
-    counts : array of float, shape (n_rows, n_classes)
-        Sample weight of each class in each merged row.
+    statistics : array of float, shape (n_rows, n_statistics)
+        What adds up over the rows of a rule and decides its loss: for classes, the sample weight of each class.
     row_of : array of int, shape (n_samples,)
         The merged row of every training sample, -1 for a sample of weight zero.
+    row_weight : array of float, shape (n_rows,), optional
+        Sample weight of each merged row; by default the sum of its statistics.
     """
 
     features: tuple[Feature, ...]
     codes: CodeArray
-    counts: FloatArray
+    statistics: FloatArray
     row_of: npt.NDArray[np.int64]
+    row_weight: FloatArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -157,7 +160,7 @@ class Table:
     @property
     def weight(self) -> FloatArray:
         """Sample weight of each merged row."""
-        return np.asarray(self.counts.sum(axis=1))
+        return np.asarray(self.statistics.sum(axis=1)) if self.row_weight is None else self.row_weight
 
 
 def _numbers(column: Column) -> FloatArray:

@@ -119,7 +119,8 @@ def solve(
     Parameters
     ----------
     problem : Problem
-        Constraints over the whole model (``problem.rows``) are not for this engine.
+        Constraints over the whole model (``problem.rows``) are not for this engine. Its costs may have any number of
+        labels: a leaf takes the one that is cheapest for the classes of its samples.
     splits : {"multiway", "binary"}
         Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
         be split again further down.
@@ -143,15 +144,18 @@ def solve(
     >>> import numpy as np
     >>> from omtree.data.table import Feature, Table
     >>> from omtree.graph import FeatureGraph
+    >>> from omtree.losses import LinearLoss
     >>> from omtree.problem import Problem
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [6, 0]]), np.arange(3))
-    >>> problem = Problem(table, FeatureGraph(table.features), 1.0 - np.eye(2), 1, 3, 1.0)
+    >>> problem = Problem(table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 1, 3, 1.0)
     >>> solve(problem).losses.tolist()
     [4.0, 4.0, 1.0]
     """
     if problem.rows:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
+    if not (problem.costs >= 0).all():
+        raise ValueError("The tree search takes no costs below zero; add a constant to each row of problem.costs.")
     if splits not in ("multiway", "binary"):
         raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
     if max_children is not None and max_children < 2:
@@ -164,7 +168,7 @@ def solve(
     remaining = deadline.remaining if deadline is not None else math.inf
     losses, packed, bound, finished, interrupted, subproblems, hits, entries = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        np.ascontiguousarray(problem.table.counts, dtype=np.float64),
+        np.ascontiguousarray(problem.table.statistics, dtype=np.float64),
         np.ascontiguousarray(problem.costs, dtype=np.float64),
         columns=columns,
         n_codes=[feature.n_codes for feature in chosen],

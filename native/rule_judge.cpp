@@ -1,0 +1,148 @@
+#include "rule_judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace omtree {
+
+namespace {
+
+bool contains(std::span<const int> set, int feature) {
+    return std::find(set.begin(), set.end(), feature) != set.end();
+}
+
+int shared(std::span<const int> a, std::span<const int> b) {
+    return static_cast<int>(std::count_if(a.begin(), a.end(), [&](int feature) { return contains(b, feature); }));
+}
+
+} // namespace
+
+double TestPrices::price(std::span<const int> features) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < features.size(); ++i) {
+        const int f = features[i];
+        bool pays_in_full = true;
+        for (std::size_t j = 0; j < features.size() && group[f] >= 0; ++j) {
+            const int g = features[j];
+            if (group[g] == group[f] &&
+                (full[g] - again[g] > full[f] - again[f] || (full[g] - again[g] == full[f] - again[f] && g < f))) {
+                pays_in_full = false;
+            }
+        }
+        sum += pays_in_full ? full[f] : again[f];
+    }
+    return sum;
+}
+
+bool PathShape::may_follow(std::span<const int> path, int feature) const {
+    if (path.empty() && root >= 0 && feature != root) {
+        return false;
+    }
+    for (const AtMost &limit : at_most) {
+        if (contains(limit.features, feature) && shared(path, limit.features) + !contains(path, feature) > limit.n) {
+            return false;
+        }
+    }
+    for (const Needs &need : needs) {
+        if (need.first && need.feature == feature && shared(need.others, path) < static_cast<int>(need.others.size())) {
+            return false;
+        }
+    }
+    return std::none_of(above.begin(), above.end(), [&](const Above &order) {
+        return order.early == feature && contains(path, order.late) && !contains(path, feature);
+    });
+}
+
+bool PathShape::may_grow(std::span<const int> path) const {
+    return std::none_of(at_most.begin(), at_most.end(),
+                        [&](const AtMost &limit) { return shared(path, limit.features) > limit.n; });
+}
+
+bool PathShape::complete(std::span<const int> path) const {
+    if (!may_grow(path) || (root >= 0 && !contains(path, root))) {
+        return false;
+    }
+    return std::all_of(needs.begin(), needs.end(), [&](const Needs &need) {
+        return !contains(path, need.feature) || shared(need.others, path) == static_cast<int>(need.others.size());
+    });
+}
+
+RuleJudge::RuleJudge(std::span<const double> statistics, int n_statistics, std::unique_ptr<RuleLoss> loss,
+                     double min_support)
+    : statistics_(statistics.begin(), statistics.end()), n_statistics_(n_statistics), loss_(std::move(loss)),
+      min_support_(min_support) {}
+
+void RuleJudge::finish() {
+    double largest = 0.0;
+    for (const double statistic : statistics_) {
+        largest = std::max(largest, std::abs(statistic));
+    }
+    // Statistics are sums of doubles: a limit that is missed by rounding alone counts as met.
+    tolerance_ = 1e-12 * std::max(1.0, largest * static_cast<double>(n_rows()));
+    floor_.assign(n_rows(), 0.0);
+    for (std::uint32_t i = 0; refines && i < n_rows(); ++i) {
+        floor_[i] = bare_loss(row(i), {&i, 1});
+    }
+}
+
+Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                         std::span<const int> features) const {
+    constexpr Verdict refused{std::numeric_limits<double>::infinity(), 0};
+    if (!supported(statistics[0]) || !shape.complete(features)) {
+        return refused;
+    }
+    double paid = 0.0;
+    if (!prices.empty()) {
+        const double price = prices.price(features);
+        if (price > prices.limit * (1.0 + 1e-12) + 1e-12) {
+            return refused;
+        }
+        paid = prices.weight * price * statistics[0];
+    }
+    for (const RatioLimit &limit : ratios) {
+        const double b = statistics[limit.b];
+        const double d = statistics[limit.d];
+        if (b > 0.0 && d > 0.0 &&
+            std::abs(statistics[limit.a] / b - statistics[limit.c] / d) > limit.tolerance + 1e-12) {
+            return refused;
+        }
+    }
+    const int n_labels = loss_->n_labels();
+    thread_local std::vector<char> allowed;
+    allowed.assign(n_labels, 1);
+    bool all = true;
+    for (const LinearLimit &limit : linear) {
+        for (int label = 0; label < n_labels; ++label) {
+            double sum = 0.0;
+            for (int s = 0; s < n_statistics_; ++s) {
+                sum += statistics[s] * limit.coefficient[limit.by_label ? s * n_labels + label : s];
+            }
+            if (sum < limit.at_least - tolerance_) {
+                if (!limit.by_label) {
+                    return refused;
+                }
+                allowed[label] = 0;
+                all = false;
+            }
+        }
+    }
+    if (predicate) {
+        for (int label = 0; label < n_labels; ++label) {
+            if (allowed[label] && !predicate(conditions, rows, label)) {
+                allowed[label] = 0;
+                all = false;
+            }
+        }
+        if (std::find(allowed.begin(), allowed.end(), 1) == allowed.end()) {
+            return refused;
+        }
+    }
+    // The loss may call back and be asked again from within: it must not read the shared flags.
+    const std::vector<char> flags = all ? std::vector<char>{} : allowed;
+    Verdict verdict = loss_->judge(statistics + 1, rows, all ? nullptr : flags.data());
+    verdict.loss += paid;
+    return verdict;
+}
+
+} // namespace omtree

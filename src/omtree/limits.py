@@ -1,0 +1,114 @@
+"""What every single rule has to respect, in the terms of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.data.table import FloatArray
+
+#: Conditions as (feature, codes), the numbers of the merged rows, and the label.
+Predicate = Callable[[Sequence[tuple[int, tuple[int, ...]]], npt.NDArray[np.uint32], int], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLimit:
+    """``sum of coefficient * measure >= at_least`` in every rule.
+
+    Attributes
+    ----------
+    coefficient : array of float, shape (n_measures, 1) or (n_measures, n_labels)
+        With a column per label where the limit depends on what the rule predicts.
+    at_least : float
+    """
+
+    coefficient: FloatArray
+    at_least: float
+
+
+@dataclass(frozen=True)
+class RatioLimit:
+    """``|a / b - c / d| <= tolerance`` for four measures, in every rule where `b` and `d` are positive."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class TestPrices:
+    """What testing features costs; within a group every test but one is had for the lower price.
+
+    Attributes
+    ----------
+    full, again : tuple of float
+        By position of the feature in the table.
+    group : tuple of int
+        By feature; -1 where it belongs to none.
+    limit : float
+        Most that the tests of one rule may cost; may be infinite.
+    weight : float
+        What a unit of price, paid by a unit of row weight, adds to the loss.
+    """
+
+    full: tuple[float, ...]
+    again: tuple[float, ...]
+    group: tuple[int, ...]
+    limit: float
+    weight: float = 0.0
+
+
+@dataclass(frozen=True)
+class PathShape:
+    """Which features may stand on one path, by their positions in the table.
+
+    Attributes
+    ----------
+    at_most : tuple of (features, n)
+        No path tests more than `n` of these.
+    needs : tuple of (feature, others, first)
+        A rule that tests the feature tests all the others; with `first` they stand above it in a tree.
+    above : tuple of (early, late)
+        `late` never stands above `early` on a path of a tree.
+    root : int or None
+        Every rule tests it, and a tree tests it first.
+    """
+
+    at_most: tuple[tuple[frozenset[int], int], ...] = ()
+    needs: tuple[tuple[int, frozenset[int], bool], ...] = ()
+    above: tuple[tuple[int, int], ...] = ()
+    root: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RuleLimits:
+    """All of them; the default limits nothing.
+
+    Attributes
+    ----------
+    measures : array of float, shape (n_rows, n_measures) or None
+        What `linear` and `ratios` refer to: numbers of the merged rows that add up over a rule.
+    linear : tuple of LinearLimit
+    ratios : tuple of RatioLimit
+    prices : TestPrices or None
+    shape : PathShape
+    predicate : callable or None
+        Any other demand, asked last.
+    """
+
+    measures: FloatArray | None = None
+    linear: tuple[LinearLimit, ...] = ()
+    ratios: tuple[RatioLimit, ...] = ()
+    prices: TestPrices | None = None
+    shape: PathShape = PathShape()
+    predicate: Predicate | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no limit at all."""
+        return not (self.linear or self.ratios or self.prices or self.predicate) and self.shape == PathShape()

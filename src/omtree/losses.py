@@ -1,0 +1,110 @@
+"""What a rule can cost, in the terms of the kernel: an objective chooses one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.data.table import FloatArray
+
+RowNumbers = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLoss:
+    """The cheapest label, where a label costs so much for each unit of weight of every stratum.
+
+    The table's statistics are the weights of the strata: classes, or classes within groups.
+
+    Attributes
+    ----------
+    costs : array of float, shape (n_strata, n_labels)
+        Not negative.
+    """
+
+    costs: FloatArray
+    refines: ClassVar[bool] = True
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels a rule may predict."""
+        return int(self.costs.shape[1])
+
+    def native(self) -> tuple[Any, ...]:
+        """What the kernel is told."""
+        return "linear", np.ascontiguousarray(self.costs, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class ImpurityLoss:
+    """How mixed the classes of a rule are, times its weight; the statistics are the weights of the classes."""
+
+    kind: Literal["gini", "entropy"]
+    n_labels: int
+    refines: ClassVar[bool] = True
+
+    def native(self) -> tuple[Any, ...]:
+        """What the kernel is told."""
+        return self.kind, self.n_labels
+
+
+@dataclass(frozen=True)
+class MomentLoss:
+    """Losses that three sums decide: weight, sum of targets, and sum of squared targets or of ``y log y``."""
+
+    kind: Literal["squared", "poisson"]
+    n_labels: ClassVar[int] = 1
+    refines: ClassVar[bool] = True
+
+    def native(self) -> tuple[Any, ...]:
+        """What the kernel is told."""
+        return (self.kind,)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleLoss:
+    """Losses that need the targets themselves: merged row ``i`` has the samples ``start[i] .. start[i + 1] - 1``.
+
+    ``"quantile"`` has the level as its parameter, ``"huber"`` the distance from which the loss is linear.
+    """
+
+    kind: Literal["quantile", "huber"]
+    parameter: float
+    start: npt.NDArray[np.int64]
+    target: FloatArray
+    weight: FloatArray
+    n_labels: ClassVar[int] = 1
+    refines: ClassVar[bool] = True
+
+    def native(self) -> tuple[Any, ...]:
+        """What the kernel is told."""
+        return self.kind, self.start, self.target, self.weight, float(self.parameter)
+
+
+@dataclass(frozen=True, eq=False)
+class RowLoss:
+    """Any function of the merged rows of a rule, in Python.
+
+    Attributes
+    ----------
+    function : callable
+        Given the numbers of the rows and the labels that are allowed (None: all), returns loss and label.
+    n_labels : int
+    refines : bool
+        Whether two rules never cost more than one rule for the rows of both; bounds need that.
+    """
+
+    function: Callable[[RowNumbers, Sequence[bool] | None], tuple[float, int]]
+    n_labels: int = 1
+    refines: bool = False
+
+    def native(self) -> tuple[Any, ...]:
+        """What the kernel is told."""
+        return "rows", self.function, self.n_labels
+
+
+Loss = LinearLoss | ImpurityLoss | MomentLoss | SampleLoss | RowLoss
