@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
-from omtree.problem import Node, Problem
+from omtree.problem import Node
+from omtree.reading import Reader
 from omtree.tree import Tree
 
 
@@ -16,30 +17,17 @@ class TreeFamily:
     ----------
     roots : sequence of Node
         The best tree with at most 1, 2, ... leaves.
-    problem : Problem
+    reader : Reader
         Kept while trees are still to be built; not pickled, since it holds the training rows.
-    classes : sequence
     proven : bool
         Whether the loss of every size is proven, not that of the largest tree alone.
     """
 
-    def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any], *, proven: bool = True) -> None:
+    def __init__(self, roots: Sequence[Node], reader: Reader, *, proven: bool = True) -> None:
         self.proven = proven
-        self._roots: Sequence[Node | Tree] = roots
-        self._problem: Problem | None = problem
-        self._classes = tuple(classes)
+        self._roots = roots
+        self._reader: Reader | None = reader
         self._trees: dict[int, Tree] = {}
-
-    @classmethod
-    def from_trees(cls, trees: Sequence[Tree], *, proven: bool = True) -> Self:
-        """A family whose trees, of at most 1, 2, ... leaves, are all built."""
-        family = cls.__new__(cls)
-        family.proven = proven
-        family._roots = trees
-        family._problem = None
-        family._classes = ()
-        family._trees = dict(enumerate(trees, start=1))
-        return family
 
     def __len__(self) -> int:
         return len(self._roots)
@@ -50,14 +38,38 @@ class TreeFamily:
         if tree is None:
             root = self._roots[leaves - 1]
             same = next((m for m in self._trees if self._roots[m - 1] is root), None)
-            assert self._problem is not None
-            assert isinstance(root, Node)
-            tree = self._trees[same] if same else Tree.from_node(root, self._problem, self._classes)
+            assert self._reader is not None
+            tree = self._trees[same] if same else Tree.from_node(root, self._reader)
             self._trees[leaves] = tree
         return tree
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._problem is not None:
+        if self._reader is not None:
             for leaves in range(1, len(self) + 1):
                 self.tree(leaves)
-        return {**self.__dict__, "_problem": None}
+        return {**self.__dict__, "_reader": None}
+
+
+class BuiltFamily(TreeFamily):
+    """A family whose trees are all built, as those of a saved model are.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The best tree with at most 1, 2, ... leaves.
+    proven : bool
+    """
+
+    def __init__(self, trees: Sequence[Tree], *, proven: bool = True) -> None:
+        self.proven = proven
+        self._built = tuple(trees)
+
+    def __len__(self) -> int:
+        return len(self._built)
+
+    def tree(self, leaves: int) -> Tree:
+        """The best tree with at most this many leaves."""
+        return self._built[leaves - 1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from omtree.certificate import Certificate, ConstraintCheck, Status
 from omtree.data.table import MAX_CODES, Feature, Kind, Pooled
-from omtree.family import TreeFamily
+from omtree.family import BuiltFamily, TreeFamily
 from omtree.graph import Condition, FeatureGraph
 from omtree.parameters import check_parameters
 from omtree.rules import Rule, RuleSet, TargetSummary
@@ -95,7 +95,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     if document["sizes"] is not None:
         trees, losses = _sizes_in(document["sizes"], features, labels)
         model.loss_by_leaves_ = np.array(losses)
-        model._family = TreeFamily.from_trees(trees, proven=bool(document["sizes"]["proven"]))
+        model._family = BuiltFamily(trees, proven=bool(document["sizes"]["proven"]))
     model.certificate_ = _certificate_in(document["certificate"])
     if model.certificate_.structure == "tree" and model.tree_ is None:
         raise ValueError("the certificate speaks of a tree and there is none")
