@@ -20,6 +20,7 @@
 
 #include "coding.hpp"
 #include "exact_cover.hpp"
+#include "general_search.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
 #include "quantiles.hpp"
@@ -481,6 +482,72 @@ void bind_judge(nb::module_ &m) {
         .def("floor", [](const RuleJudge &self) { return to_numpy(std::vector<double>(self.floor())); });
 }
 
+omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
+                                     const std::vector<int> &order, const std::uint8_t *codes) {
+    omtree::SearchFeature feature;
+    feature.n_codes = n_codes;
+    feature.family = family == "interval" ? omtree::Family::interval
+                     : family == "subset" ? omtree::Family::subset
+                     : family == "run"    ? omtree::Family::run
+                                          : omtree::Family::value;
+    feature.has_missing = has_missing;
+    feature.order.assign(order.begin(), order.end());
+    feature.codes = codes;
+    return feature;
+}
+
+std::chrono::steady_clock::time_point moment(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    return seconds < 1e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                              std::chrono::duration<double>(std::max(seconds, 0.0)))
+                         : Clock::time_point::max();
+}
+
+void bind_general_search(nb::module_ &m) {
+    m.def(
+        "search_general",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes, double seconds,
+           bool use_bounds, bool use_cache) {
+            if (codes.shape(1) != judge.n_rows()) {
+                throw nb::value_error("search_general: codes and judge differ in the number of rows");
+            }
+            omtree::GeneralProblem problem;
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                          codes.data() + columns[i] * codes.shape(1)));
+            }
+            problem.columns = columns;
+            problem.judge = &judge;
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.use_bounds = use_bounds;
+            problem.use_cache = use_cache;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::SearchResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::search_general(problem, control); });
+            nb::list trees;
+            for (const omtree::SearchTree &tree : result.trees) {
+                trees.append(tree_as_lists(tree));
+            }
+            return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
+                                  result.statistics.subproblems, result.statistics.cache_hits,
+                                  result.statistics.cache_entries);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
+        nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
+        nb::arg("use_bounds"), nb::arg("use_cache"));
+}
+
 void bind_normal(nb::module_ &m) {
     using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
     m.def("add_normal_matrix",
@@ -526,6 +593,7 @@ NB_MODULE(_native, m) {
     bind_quantiles(m);
     bind_pricing(m);
     bind_judge(m);
+    bind_general_search(m);
     bind_normal(m);
     bind_exact_cover(m);
 }

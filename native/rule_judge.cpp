@@ -84,21 +84,60 @@ void RuleJudge::finish() {
     for (std::uint32_t i = 0; refines && i < n_rows(); ++i) {
         floor_[i] = bare_loss(row(i), {&i, 1});
     }
+    growing_.assign(linear.size(), 1);
+    for (std::size_t l = 0; l < linear.size(); ++l) {
+        for (std::size_t i = 0; i < n_rows() && growing_[l]; ++i) {
+            growing_[l] = !linear[l].by_label && linear_value(linear[l], row(i), 0) >= 0.0;
+        }
+    }
+}
+
+double RuleJudge::linear_value(const LinearLimit &limit, const double *statistics, int label) const {
+    const int n_labels = limit.by_label ? loss_->n_labels() : 1;
+    double sum = 0.0;
+    for (int s = 0; s < n_statistics_; ++s) {
+        sum += statistics[s] * limit.coefficient[limit.by_label ? s * n_labels + label : s];
+    }
+    return sum;
+}
+
+bool RuleJudge::hopeless(const double *statistics) const {
+    if (!supported(statistics[0])) {
+        return true;
+    }
+    for (std::size_t l = 0; l < linear.size(); ++l) {
+        if (growing_[l] && linear_value(linear[l], statistics, 0) < linear[l].at_least - tolerance_) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool RuleJudge::may_test(std::span<const int> features, double &paid) const {
+    const double price = prices.empty() ? 0.0 : prices.price(features);
+    paid = prices.weight * price;
+    return (prices.empty() || price <= prices.limit * (1.0 + 1e-12) + 1e-12) && shape.complete(features);
 }
 
 Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                          std::span<const int> features) const {
+    double paid = 0.0;
+    if (!may_test(features, paid)) {
+        return {std::numeric_limits<double>::infinity(), 0};
+    }
+    return judge_tested(statistics, rows, conditions, paid);
+}
+
+Verdict RuleJudge::judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                                double paid) const {
     constexpr Verdict refused{std::numeric_limits<double>::infinity(), 0};
-    if (!supported(statistics[0]) || !shape.complete(features)) {
+    if (!supported(statistics[0])) {
         return refused;
     }
-    double paid = 0.0;
-    if (!prices.empty()) {
-        const double price = prices.price(features);
-        if (price > prices.limit * (1.0 + 1e-12) + 1e-12) {
-            return refused;
-        }
-        paid = prices.weight * price * statistics[0];
+    if (linear.empty() && ratios.empty() && !predicate) {
+        Verdict verdict = bare(statistics, rows);
+        verdict.loss += paid * statistics[0];
+        return verdict;
     }
     for (const RatioLimit &limit : ratios) {
         const double b = statistics[limit.b];
@@ -113,12 +152,8 @@ Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<co
     allowed.assign(n_labels, 1);
     bool all = true;
     for (const LinearLimit &limit : linear) {
-        for (int label = 0; label < n_labels; ++label) {
-            double sum = 0.0;
-            for (int s = 0; s < n_statistics_; ++s) {
-                sum += statistics[s] * limit.coefficient[limit.by_label ? s * n_labels + label : s];
-            }
-            if (sum < limit.at_least - tolerance_) {
+        for (int label = 0; label < (limit.by_label ? n_labels : 1); ++label) {
+            if (linear_value(limit, statistics, label) < limit.at_least - tolerance_) {
                 if (!limit.by_label) {
                     return refused;
                 }
@@ -127,21 +162,24 @@ Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<co
             }
         }
     }
+    // Both a predicate and the loss may call back and be asked again from within: neither may read the shared flags.
+    std::vector<char> flags;
+    if (!all || predicate) {
+        flags = allowed;
+    }
     if (predicate) {
         for (int label = 0; label < n_labels; ++label) {
-            if (allowed[label] && !predicate(conditions, rows, label)) {
-                allowed[label] = 0;
+            if (flags[label] && !predicate(conditions, rows, label)) {
+                flags[label] = 0;
                 all = false;
             }
         }
-        if (std::find(allowed.begin(), allowed.end(), 1) == allowed.end()) {
-            return refused;
-        }
     }
-    // The loss may call back and be asked again from within: it must not read the shared flags.
-    const std::vector<char> flags = all ? std::vector<char>{} : allowed;
+    if (!all && std::find(flags.begin(), flags.end(), 1) == flags.end()) {
+        return refused;
+    }
     Verdict verdict = loss_->judge(statistics + 1, rows, all ? nullptr : flags.data());
-    verdict.loss += paid;
+    verdict.loss += paid * statistics[0];
     return verdict;
 }
 

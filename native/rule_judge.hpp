@@ -99,22 +99,35 @@ class RuleJudge {
     /// Infinite where the rule is not allowed. `features` are those of the conditions.
     Verdict judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                   std::span<const int> features) const;
+    /// Whether a rule may test exactly these features; sets what a unit of row weight pays for the tests then.
+    bool may_test(std::span<const int> features, double &paid) const;
+    /// The same for a rule whose features are known to be allowed and what is paid for them.
+    Verdict judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                         double paid) const;
+    /// Whether no rule for some of these rows can be allowed: they lack what fewer rows have even less of.
+    bool hopeless(const double *statistics) const;
     /// The loss alone, of rows under any limits: what bounds are made of.
-    double bare_loss(const double *statistics, RowNumbers rows) const {
-        return loss_->judge(statistics + 1, rows, nullptr).loss;
+    Verdict bare(const double *statistics, RowNumbers rows) const {
+        return loss_->judge(statistics + 1, rows, nullptr);
     }
+    double bare_loss(const double *statistics, RowNumbers rows) const { return bare(statistics, rows).loss; }
+    /// Whether statistics decide the loss, whatever the limits need.
+    bool additive_loss() const { return !loss_->needs_rows(); }
     /// A loss that row i adds to every rule that covers it, whatever the rule; 0 where nothing is known.
     const std::vector<double> &floor() const { return floor_; }
     /// To be called once all the members are set.
     void finish();
 
   private:
+    double linear_value(const LinearLimit &limit, const double *statistics, int label) const;
+
     std::vector<double> statistics_;
     int n_statistics_;
     std::unique_ptr<RuleLoss> loss_;
     double min_support_;
     double tolerance_ = 0.0;
     std::vector<double> floor_;
+    std::vector<char> growing_; ///< by linear limit: every row adds to it, whatever the label
 };
 
 } // namespace omtree

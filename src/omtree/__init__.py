@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
     from omtree.estimators import OptimalTreeClassifier as OptimalTreeClassifier
+    from omtree.estimators import OptimalTreeRegressor as OptimalTreeRegressor
     from omtree.graph import FeatureGraph as FeatureGraph
     from omtree.rules import Rule as Rule
     from omtree.rules import RuleSet as RuleSet
@@ -26,6 +27,7 @@ _HOMES = {
     "FeatureGraph": "graph",
     "InfeasibleError": "errors",
     "OptimalTreeClassifier": "estimators",
+    "OptimalTreeRegressor": "estimators",
     "Rule": "rules",
     "RuleSet": "rules",
     "Tree": "tree",

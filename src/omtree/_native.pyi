@@ -125,3 +125,23 @@ class RuleJudge:
         self, rows: npt.NDArray[np.uint32], conditions: Sequence[tuple[int, Sequence[int]]]
     ) -> tuple[float, int]: ...
     def floor(self) -> npt.NDArray[np.float64]: ...
+
+def search_general(
+    codes: npt.NDArray[np.uint8],
+    judge: RuleJudge,
+    *,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    binary: bool,
+    max_children: int,
+    n_threads: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+) -> tuple[list[float], list[Any], float, bool, bool, int, int, int]: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,11 +18,15 @@ from omtree.certificate import Certificate
 from omtree.data.build import encode_rows
 from omtree.data.columns import as_frame, read_columns
 from omtree.data.table import CodeArray, FloatArray
+from omtree.deadline import Deadline
 from omtree.family import TreeFamily
+from omtree.fitting import Plan
 from omtree.graph import FeatureGraph
+from omtree.objectives import Objective
 from omtree.rules import RuleSet
 from omtree.show.exporting import Exports
 from omtree.solving import smaller_space
+from omtree.training import Training
 from omtree.tree import Tree
 
 
@@ -38,6 +42,28 @@ class OptimalTreeBase(Exports, BaseEstimator):  # type: ignore[misc]
     loss_by_leaves_: FloatArray
     _family: TreeFamily
     _kinds: Mapping[str, Any] | None
+
+    def _fit(self, X: Any, read: Callable[[], Training], objective: Objective, deadline: Deadline) -> Training:
+        """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind."""
+        # A copy learns the names of the columns.
+        learner = copy.copy(self)
+        check_names(learner, X, reset=True)
+        training = read()
+        outcome, certificate = Plan.of(vars(self)).fit(training, objective, deadline)
+        for name in ("feature_names_in_", "loss_by_leaves_", "_family"):
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = learner.n_features_in_
+        if "feature_names_in_" in vars(learner):
+            self.feature_names_in_ = learner.feature_names_in_
+        self._kinds = vars(self)["feature_kinds"]  # of this fit, whatever becomes of the parameter
+        self.graph_ = outcome.problem.graph
+        self.rules_ = outcome.rules
+        self.tree_ = outcome.tree
+        self.certificate_ = certificate
+        if outcome.family is not None:
+            self.loss_by_leaves_ = np.array(outcome.losses)
+            self._family = outcome.family
+        return training
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The rule that answers for each row, as a position in ``rules_``.
@@ -95,12 +121,15 @@ class OptimalTreeBase(Exports, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        OptimalTreeClassifier
+        a copy of this model
         """
         check_is_fitted(self, "certificate_")
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
-            raise ValueError("with_leaves needs a model that was fitted with structure='tree'.")
+            raise ValueError(
+                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, and "
+                "no constraints over the whole model."
+            )
         if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
             raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
         tree = family.tree(leaves)

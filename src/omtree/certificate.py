@@ -40,7 +40,11 @@ class Certificate:
     weight : float
         Sample weight of all training rows.
     unit : str
-        What the loss counts.
+        What the loss is.
+    counted : bool
+        Whether the loss counts something, such as errors.
+    score : str
+        The score of which the loss is one minus, such as F1; empty where it is none.
     structure : {"rules", "tree"}
     leaves, depth : int
         Rules (leaves) of the model, and most conditions in one.
@@ -76,6 +80,8 @@ class Certificate:
     bound: float
     weight: float
     unit: str = "errors"
+    counted: bool = True
+    score: str = ""
     structure: Literal["rules", "tree"] = "rules"
     leaves: int = 0
     depth: int = 0
@@ -104,16 +110,19 @@ class Certificate:
         return {**asdict(self), "seconds": dict(self.seconds), "gap": self.gap, "lp_gap": self.lp_gap}
 
     def __str__(self) -> str:
-        share = f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
+        value = number(self.value)
+        if self.counted:
+            value += f" of {number(self.weight)}"
+            value += f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
         if self.structure == "tree":
             size = f"{_count(self.leaves, 'leaf', 'leaves')}, depth {self.depth}"
         else:
             size = _count(self.leaves, "rule", "rules")
             size += f", at most {_count(self.depth, 'condition', 'conditions')} each" if self.depth else " for all rows"
-        lines = [
-            (self.unit, f"{number(self.value)} of {number(self.weight)}{share}"),
-            ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)"),
-        ]
+        if self.score:
+            lines = [(self.score, number(1.0 - self.value)), ("upper bound", number(1.0 - self.bound))]
+        else:
+            lines = [(self.unit, value), ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)")]
         if self.lp_value is not None and self.lp_gap is not None:
             lines.append(("LP value", f"{number(self.lp_value)} (gap to it {100 * self.lp_gap:.1f} %)"))
         lines.append(("model", size))
@@ -136,11 +145,18 @@ class Certificate:
     def _verdict(self) -> str:
         """What is proven, in a sentence."""
         value, bound = number(self.value), number(self.bound)
-        verb = f"the model makes {value} {self.unit}"
-        rest = f"no model can make fewer than {bound}"
+        if self.counted:
+            verb, rest = f"the model makes {value} {self.unit}", f"no model can make fewer than {bound}"
+            none = "no model can make fewer"
+        elif self.score:
+            verb, none = f"the model has a {self.score} of {number(1.0 - self.value)}", "no model has a higher one"
+            rest = f"no model has one above {number(1.0 - self.bound)}"
+        else:
+            verb, rest = f"the model has a {self.unit} of {value}", f"no model has one below {bound}"
+            none = "no model has a lower one"
         match self.status:
             case "optimal":
-                return f"optimal: {verb}, and it is proven that no model can make fewer"
+                return f"optimal: {verb}, and it is proven that {none}"
             case "gap_reached":
                 return f"gap reached: {verb}, and {rest}"
             case "time_limit":

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from omtree.constraints import Constraint
-from omtree.data.table import Feature, FloatArray
+from omtree.data.table import Feature, FloatArray, Table
 from omtree.graph import Categories, FeatureGraph
-from omtree.losses import LinearLoss
+from omtree.losses import RowLoss, RowNumbers
+from omtree.objectives import Objective, RuleStatistics
 from omtree.problem import Problem
+from omtree.targets import Target, samples_by_row
 from omtree.training import Training
 
 
@@ -19,7 +24,7 @@ class Pose:
 
     Attributes
     ----------
-    costs : array of float, shape (n_classes, n_classes)
+    objective : Objective
     max_depth, max_leaves : int
     min_support : float
         Least weight of a rule when the samples weigh `total`; a part of them needs its share of it.
@@ -30,7 +35,7 @@ class Pose:
     constraints : sequence of Constraint
     """
 
-    costs: FloatArray
+    objective: Objective
     max_depth: int
     max_leaves: int
     min_support: float
@@ -41,14 +46,37 @@ class Pose:
 
     def __call__(self, training: Training, features: tuple[Feature, ...]) -> Problem:
         """The problem for these samples, coded by these features."""
-        table = training.table(features)
+        target, weight = training.target, training.weight
+        if target.is_number:
+            table = training.number_table(features, self.objective.statistics(target.values, weight))
+        else:
+            table = training.table(features)
         return Problem(
             table,
             FeatureGraph(features, self.categories, self.order),
-            LinearLoss(self.costs),
+            self.objective.kernel(table, target, weight) or own_loss(self.objective, table, target, weight),
             self.max_depth,
             self.max_leaves,
             # The share comes first: for all samples it is exactly one.
             self.min_support * (training.total / self.total),
             tuple(row for constraint in self.constraints for row in constraint.rows(table)),
         )
+
+
+def own_loss(objective: Objective, table: Table, target: Target, weight: FloatArray) -> RowLoss:
+    """The loss of an objective that is known in Python alone."""
+    classes = target.classes.tolist()
+    samples = samples_by_row(table, target, weight) if target.is_number else None
+
+    def loss(rows: RowNumbers, allowed: Sequence[bool] | None) -> tuple[float, int]:
+        if samples is None:
+            rule = RuleStatistics(table.statistics[rows].sum(axis=0), classes)
+            label = int(objective.predict(rule))
+            if allowed is not None and not allowed[label]:
+                return math.inf, label
+            return float(objective.loss(rule)), label
+        start, targets, weights = samples
+        of_rule = np.concatenate([np.arange(start[row], start[row + 1]) for row in rows])
+        return float(objective.loss(RuleStatistics(targets=targets[of_rule], weights=weights[of_rule]))), 0
+
+    return RowLoss(loss, max(1, len(classes)), objective.refines)

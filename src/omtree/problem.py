@@ -52,6 +52,8 @@ class Problem:
         Constraints over the whole model.
     limits : RuleLimits
         Constraints on every rule.
+    class_of_stratum : array of int or None
+        The class that each statistic is the weight of, where the classes are divided; None: one statistic per class.
     """
 
     table: Table
@@ -62,6 +64,7 @@ class Problem:
     min_support: float
     rows: tuple[GlobalRow, ...] = ()
     limits: RuleLimits = field(default_factory=RuleLimits)
+    class_of_stratum: npt.NDArray[np.intp] | None = None
 
     @property
     def plain(self) -> bool:
@@ -78,6 +81,15 @@ class Problem:
     def row_costs(self) -> FloatArray:
         """Loss of every merged row under every prediction, shape (n_rows, n_labels)."""
         return np.asarray(self.table.statistics @ self.costs)
+
+    def class_weights(self) -> FloatArray:
+        """Sample weight of each class in each merged row, shape (n_rows, n_classes)."""
+        strata = self.table.statistics
+        if self.class_of_stratum is None:
+            return strata
+        weights = np.zeros((len(strata), int(self.class_of_stratum.max()) + 1))
+        np.add.at(weights.T, self.class_of_stratum, strata.T)
+        return weights
 
 
 @dataclass(frozen=True)

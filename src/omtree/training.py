@@ -1,4 +1,4 @@
-"""The samples of a fit: columns, labels and weights, read once."""
+"""The samples of a fit: columns, target and weights, read once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from omtree.data.binning import Binning
-from omtree.data.build import encode_rows, make_features, make_table
+from omtree.data.build import encode_rows, make_features, make_number_table, make_table
 from omtree.data.columns import Columns, read_columns
 from omtree.data.table import CodeArray, Feature, FloatArray, Table
-from omtree.targets import check_weights, class_scale, encode_labels
+from omtree.targets import Target, check_weights, class_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +22,7 @@ class Training:
     Attributes
     ----------
     columns : Columns
-    classes : array
-    labels : array of int
-        The position in `classes` of every sample's class.
+    target : Target
     row_weight : array of float or None
         Weight of the samples as given, which bins follow; None when all weigh the same.
     weight : array of float
@@ -35,14 +32,13 @@ class Training:
     """
 
     columns: Columns
-    classes: npt.NDArray[Any]
-    labels: npt.NDArray[np.intp]
+    target: Target
     row_weight: FloatArray | None
     weight: FloatArray
     total: float
 
     @classmethod
-    def read(
+    def of_classes(
         cls,
         X: Any,
         y: Any,
@@ -50,31 +46,49 @@ class Training:
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         feature_kinds: Mapping[str, str] | None = None,
     ) -> Training:
-        """Read and check what was given to `fit`."""
-        columns = read_columns(X, feature_kinds)
-        classes, labels = encode_labels(y)
-        if len(labels) != columns.n_samples:
-            raise ValueError(f"X has {columns.n_samples} rows and y has {len(labels)} labels; give one label per row.")
-        weight = check_weights(sample_weight, len(labels))
-        totals = np.bincount(labels, weights=weight, minlength=len(classes)).astype(np.float64, copy=False)
-        scale = class_scale(class_weight, classes, totals)
+        """Read and check what was given to the `fit` of a classifier."""
+        columns, target, weight = _read(X, Target.of_classes(y), sample_weight, feature_kinds)
+        totals = np.bincount(target.labels, weights=weight, minlength=len(target.classes)).astype(np.float64)
+        scale = class_scale(class_weight, target.classes, totals)
         if np.count_nonzero(totals * scale) < 2:
             raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
         row_weight = None if sample_weight is None else weight
         if class_weight is not None:
-            weight = weight * scale[labels]
-        return cls(columns, classes, labels, row_weight, weight, float((totals * scale).sum()))
+            weight = weight * scale[target.labels]
+        return cls(columns, target, row_weight, weight, float((totals * scale).sum()))
+
+    @classmethod
+    def of_numbers(
+        cls, X: Any, y: Any, sample_weight: Any = None, feature_kinds: Mapping[str, str] | None = None
+    ) -> Training:
+        """Read and check what was given to the `fit` of a regressor."""
+        columns, target, weight = _read(X, Target.of_numbers(y), sample_weight, feature_kinds)
+        return cls(columns, target, None if sample_weight is None else weight, weight, float(weight.sum()))
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.target)
 
     def features(self, n_bins: int, binning: Binning) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
         """The columns that vary as features, and name and reason for each that was dropped."""
-        return make_features(self.columns, self.labels, len(self.classes), self.row_weight, n_bins, binning)
+        target = self.target
+        guide = target.values if target.is_number else target.labels
+        return make_features(self.columns, guide, len(target.classes), self.row_weight, n_bins, binning)
 
     def table(self, features: tuple[Feature, ...]) -> Table:
-        """The coded table."""
-        return make_table(self.columns, features, self.labels, len(self.classes), self.weight)
+        """The coded table, with the weights of the classes."""
+        return make_table(self.columns, features, self.target.labels, len(self.target.classes), self.weight)
+
+    def number_table(self, features: tuple[Feature, ...], statistics: FloatArray | None) -> Table:
+        """The coded table, with statistics of the samples that add up; by default their weight."""
+        statistics = self.weight[:, None] if statistics is None else statistics
+        return make_number_table(self.columns, features, statistics, self.weight)
+
+    def table_and_means(self, features: tuple[Feature, ...]) -> tuple[Table, FloatArray | None]:
+        """The coded table, and the mean target of its rows where that is a number."""
+        if not self.target.is_number:
+            return self.table(features), None
+        table = self.number_table(features, (self.weight * self.target.values)[:, None])
+        return table, table.statistics[:, 0] / table.weight
 
     def codes(self, features: tuple[Feature, ...], used: set[int]) -> CodeArray:
         """Codes of all samples, of the features at the positions `used`; the others are left blank."""
@@ -90,9 +104,20 @@ class Training:
         weight = self.weight[rows]
         return Training(
             Columns(columns, size),
-            self.classes,
-            self.labels[rows],
+            self.target.take(rows),
             None if self.row_weight is None else self.row_weight[rows],
             weight,
             float(weight.sum()),
         )
+
+
+def _read(
+    X: Any, target: Target, sample_weight: Any, feature_kinds: Mapping[str, str] | None
+) -> tuple[Columns, Target, FloatArray]:
+    columns = read_columns(X, feature_kinds)
+    if len(target) != columns.n_samples:
+        what = "targets" if target.is_number else "labels"
+        raise ValueError(
+            f"X has {columns.n_samples} rows and y has {len(target)} {what}; give one {what[:-1]} per row."
+        )
+    return columns, target, check_weights(sample_weight, len(target))

@@ -16,9 +16,10 @@ import pytest
 
 import omtree
 from cli.tables import HEADER, credit_lines, write_credit
-from omtree import OptimalTreeClassifier, load
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.cli.modelling import choose_task
 from omtree.cli.reading import Notes
+from omtree.show.text import number
 
 OMTREE = [sys.executable, "-m", "omtree"]
 
@@ -106,6 +107,12 @@ def test_standard_input():
         (["-t", "outcome", "--kind", "home=ordnal"], "names an unknown kind; the nearest name is 'ordinal'"),
         (["-t", "outcome", "--kind", "hme=nominal"], "has no column 'hme' for --kind"),
         (["-t", "outcome", "--kind", "home=ordinal"], "Column 'home' holds text, whose order is unknown"),
+        (
+            ["-t", "outcome", "--set", "bta=2"],
+            "--set bta is no parameter of OptimalTreeClassifier",
+        ),
+        (["-t", "outcome", "--set", "beta"], "--set 'beta' is not NAME=VALUE"),
+        (["-t", "income", "--balanced"], "--balanced needs classes"),
         (["-t", "outcome", "--task", "regression"], "holds text such as"),
         (["-t", "income", "--task", "classification"], "holds fractions such as"),
         (["-t", "outcome", "--out", "/no/such/folder/m.json"], "there is no folder /no/such/folder"),
@@ -216,17 +223,23 @@ def test_task(values, task):
     assert bool(notes) == (task == "regression")
 
 
-def test_regression(credit, run, fails, tmp_path):
-    """A quantity is fitted by the regressor where there is one, and refused in a sentence where there is none."""
+def test_regression(credit, run, tmp_path):
+    """A quantity is fitted by the regressor, with a note, and other parameters can be set."""
     path = tmp_path / "model.json"
-    arguments = ["fit", credit.data, "-t", "income", "-d", "2", "-o", str(path), "--time-limit", "10"]
-    if hasattr(omtree, "OptimalTreeRegressor"):
-        result = run(*arguments)
-        assert result.code == 0, result.err
-        assert type(load(path)).__name__ == "OptimalTreeRegressor"
-        assert "mean absolute error" in run("audit", str(path), credit.unseen).out
-    else:
-        assert "has no regression" in fails(*arguments)
+    options = ["-d", "2", "-o", str(path), "--time-limit", "20", "--objective", "quantile", "--set", "quantile=0.9"]
+    result = run("fit", credit.data, "-t", "income", *options, "--test", credit.unseen)
+    assert result.code == 0, result.err
+    assert "different numbers and is fitted as a quantity; use --task classification" in result.err
+    model = load(path)
+    assert isinstance(model, OptimalTreeRegressor)
+    assert model.get_params()["quantile"] == 0.9
+    audited = run("audit", str(path), credit.unseen)
+    assert audited.code == 0, audited.err
+    frame = pd.read_csv(credit.unseen, dtype={"zip code": str})
+    errors = np.abs(model.predict(frame.drop(columns="income")) - frame["income"])
+    assert f"mean absolute error {number(float(errors.mean()))}" in audited.out
+    assert "it would be" in run("explain", str(path), credit.unseen, "-r", "1").out
+    assert "--probabilities needs a model of classes" in run("predict", str(path), credit.unseen, "-p").err
 
 
 def test_constraints_file_reaches_the_estimator(credit, run, fails, tmp_path, monkeypatch):

@@ -45,11 +45,11 @@ def _descend(node: ET.Element, row: dict[str, Any], types: dict[str, str], targe
         assert order == sorted(order)
         children = node.findall(f"{NS}Node")
         if not children:
-            shares = {each.get("value"): float(each.get("recordCount")) for each in node.iter(f"{NS}ScoreDistribution")}
-            total = sum(shares.values())
-            if shares:
-                assert total == float(node.get("recordCount"))
-            return _typed(node.get("score"), target), {label: share / total for label, share in shares.items()}
+            distribution = list(node.iter(f"{NS}ScoreDistribution"))
+            if distribution:
+                assert sum(float(each.get("recordCount")) for each in distribution) == float(node.get("recordCount"))
+            shares = {each.get("value"): float(each.get("probability")) for each in distribution}
+            return _typed(node.get("score"), target), shares
         node = next(child for child in children if _holds(child[0], row, types) is True)
 
 

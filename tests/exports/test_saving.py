@@ -16,9 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import omtree
-from exports.zoo import SEEDS, HandMadeRegressor, model_and_rows
-from omtree import OptimalTreeClassifier, load
+from exports.zoo import SEEDS, model_and_rows
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
+from omtree.objectives import Objective
+from omtree.objectives.quantile import Quantile
+from omtree.objectives.squared import Squared
 from omtree.show.plain import from_plain, to_plain
 from omtree.show.saving import from_json, save, to_json, write_text
 
@@ -114,9 +116,8 @@ def test_array_without_names():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_hand_made(seed, monkeypatch):
+def test_hand_made(seed):
     """Models with odd names and values, trees and rules, classes and numbers, come back equal."""
-    monkeypatch.setattr(omtree, "OptimalTreeRegressor", HandMadeRegressor, raising=False)
     model, rows = model_and_rows(seed)
     assert_same(model, from_json(model.to_json()), rows)
 
@@ -275,12 +276,14 @@ def test_nothing_foreign_is_made(fitted, name):
         from_json(json.dumps(document))
 
 
-class _Mine:
-    unit = "tears"
+class _Mine(Objective):
+    """Errors, under another name."""
 
-    def costs(self, n_classes):
+    unit, tasks, refines = "tears", ("classification",), True
+
+    def loss(self, rule):
         """As errors."""
-        return 1.0 - np.eye(n_classes)
+        return rule.weight - rule.class_weights.max()
 
 
 def test_own_objective_is_left_out(data):
@@ -290,6 +293,22 @@ def test_own_objective_is_left_out(data):
     with pytest.warns(UserWarning, match="does not hold the parameter objective"):
         text = model.to_json()
     assert_same(model, from_json(text), X)
+
+
+@pytest.mark.parametrize("objective", [Quantile(0.25), Squared(), "absolute"], ids=["quantile", "squared", "name"])
+def test_regressor(objective, tmp_path):
+    """A regressor keeps its objective, its numbers and the spread of the target in every node."""
+    X, _ = mixed_data(120)
+    y = X["age"].fillna(40).to_numpy() * 1.5 + X["grade"].to_numpy() ** 2
+    model = OptimalTreeRegressor(max_depth=2, objective=objective, time_limit=20).fit(X, y)
+    model.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert_same(model, again, X)
+    assert type(again.objective) is type(objective)
+    assert again.tree_.nodes[0].targets == model.tree_.nodes[0].targets
+    assert [tree_node.targets is not None for tree_node in again.tree_.nodes] == [True] * len(again.tree_.nodes)
+    if isinstance(objective, Quantile):
+        assert again.objective == objective
 
 
 @pytest.mark.parametrize("value", [None, True, 3, -1.5, "text", [1, "a"], {"a": [1], 2: None}, [float("inf")]], ids=str)

@@ -7,33 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtree import Certificate, OptimalTreeClassifier
+from omtree import Certificate, OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.base import OptimalTreeBase
 from omtree.data.table import Feature, Pooled
 from omtree.graph import Condition, FeatureGraph
-from omtree.rules import Rule, RuleSet, TargetSummary
+from omtree.reading import TargetSummary
+from omtree.rules import Rule, RuleSet
 from omtree.tree import Tree, _Split
 
 #: Texts that some language or file format could stumble over.
 TEXTS = ("it's", 'say "hi"', "a, b", "ünï €", " x ", "<script>&amp;", "NULL", "back\\slash", "1", "x\ty", "two\nlines")
 #: Names likewise.
 NAMES = ("select", 'a "quoted" name', "with space", "größe", "it's", "class", "plain", "x0", "<b>", "back`tick")
-
-
-class HandMadeRegressor(OptimalTreeBase):
-    """A stand-in with the attributes of a fitted regressor, for trees that are made by hand."""
-
-    def __init__(self, max_depth: int = 3, structure: str = "tree") -> None:
-        self.max_depth = max_depth
-        self.structure = structure
-
-    def fit(self, X: Any, y: Any) -> HandMadeRegressor:
-        """Never called: it only says that this is an estimator."""
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The number of each row's rule."""
-        return np.array([rule.prediction for rule in self.rules_])[self.apply(X)]
 
 
 def make_features(rng: np.random.Generator) -> tuple[Feature, ...]:
@@ -160,7 +145,9 @@ def random_rules(features: tuple[Feature, ...], rng: np.random.Generator, classe
 
 def make_model(rules: RuleSet, tree: Tree | None, structure: str) -> OptimalTreeBase:
     """A fitted model with these rules."""
-    model: Any = OptimalTreeClassifier(structure=structure) if rules.classes else HandMadeRegressor(structure=structure)
+    model: Any = (
+        OptimalTreeClassifier(structure=structure) if rules.classes else OptimalTreeRegressor(structure=structure)
+    )
     model.rules_, model.tree_ = rules, tree
     model.graph_ = FeatureGraph(rules.features)
     model.n_features_in_ = len(rules.features)

@@ -92,6 +92,10 @@ def fit(
     ] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the weight of a row.")] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of the estimator, such as quantile=0.9."),
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1: all. The model is the same.")] = -1,
     seed: Annotated[int | None, typer.Option(help="Seed of what is random in the search.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but faults.")] = False,
@@ -130,6 +134,7 @@ def fit(
             },
             constraints=constraints,
             kinds=tuple(kind or ()),
+            settings=tuple(setting or ()),
             drop=tuple(drop or ()),
             weight=weight,
             test=test,

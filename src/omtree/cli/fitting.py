@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -43,6 +44,7 @@ class FitRequest:
     parameters: Mapping[str, Any]
     constraints: str | None = None
     kinds: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     weight: str | None = None
     test: str | None = None
@@ -137,13 +139,32 @@ def _make(task: str, request: FitRequest, kinds: Mapping[str, Any]) -> Any:
         parameters["feature_kinds"] = dict(kinds)
     if request.constraints is not None:
         parameters["constraints"] = _constraints(request.constraints)
+    parameters |= _settings(request.settings)
     known = set(kind().get_params())
     unknown = sorted(set(parameters) - known)
     if "class_weight" in unknown:
         raise ValueError("--balanced needs classes; it is not for regression.")
     if unknown:
-        raise ValueError(f"{kind.__name__} has no parameter {unknown[0]!r}.")
+        raise ValueError(f"--set {unknown[0]} is no parameter of {kind.__name__}{suggest(unknown[0], known)}.")
     return kind(**parameters)
+
+
+def _settings(options: tuple[str, ...]) -> dict[str, Any]:
+    """``--set name=value``, the value as JSON where it is that, else as text.
+
+    >>> _settings(("quantile=0.9", "preset=paper"))
+    {'quantile': 0.9, 'preset': 'paper'}
+    """
+    settings: dict[str, Any] = {}
+    for option in options:
+        name, sign, value = option.partition("=")
+        if not sign or not name:
+            raise ValueError(f"--set {option!r} is not NAME=VALUE, such as quantile=0.9.")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
 
 
 def _in_options(message: str) -> str:

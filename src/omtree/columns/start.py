@@ -12,7 +12,7 @@ from omtree.data.table import Feature
 from omtree.deadline import Deadline
 from omtree.graph import Condition
 from omtree.problem import Node, Path, Problem
-from omtree.search import solve as search_trees
+from omtree.search.solve import solve as search_trees
 
 
 def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[list[Path]]:

@@ -22,7 +22,8 @@ from omtree.data.table import MAX_CODES, Feature, Kind, Pooled
 from omtree.family import BuiltFamily, TreeFamily
 from omtree.graph import Condition, FeatureGraph
 from omtree.parameters import check_parameters
-from omtree.rules import Rule, RuleSet, TargetSummary
+from omtree.reading import TargetSummary
+from omtree.rules import Rule, RuleSet
 from omtree.show.plain import NotPlainError, from_plain, listed, number, to_plain, whole
 from omtree.tree import Tree, TreeNode, _Split
 
@@ -205,11 +206,11 @@ def _model_in(
         raise ValueError("there are no rules")
     if document["tree"] is None:
         return rules, None
-    leaves: list[int] = []
-    shape = _shape_in(document["tree"], features, len(rules), leaves)
+    spreads: dict[tuple[int, ...], TargetSummary | None] = {}
+    shape, leaves = _shape_in(document["tree"], features, len(rules), spreads)
     if sorted(leaves) != list(range(len(rules))):
         raise ValueError("the leaves of the tree are not its rules")
-    return rules, Tree(shape, rules)
+    return rules, Tree(shape, rules, lambda below: spreads[tuple(below)])
 
 
 def _rule_out(rule: Rule) -> dict[str, Any]:
@@ -221,7 +222,7 @@ def _rule_out(rule: Rule) -> dict[str, Any]:
         "support": to_plain(rule.support),
         "loss": to_plain(rule.loss),
         "class_weights": to_plain(rule.class_weights),
-        "targets": None if rule.targets is None else to_plain(dataclasses.astuple(rule.targets)),
+        "targets": _targets_out(rule.targets),
     }
 
 
@@ -236,12 +237,21 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
     if not 0 <= support < math.inf or (weights and not math.isclose(support, sum(weights), rel_tol=1e-9)):
         raise ValueError("the weight of a rule is not that of its classes")
     label = whole(document["label"], len(classes) or None)
-    targets = None
-    if document["targets"] is not None:
-        mean, deviation, (low, first, middle, third, high) = from_plain(document["targets"])
-        targets = TargetSummary(mean, deviation, (low, first, middle, third, high))
+    targets = _targets_in(document["targets"])
     prediction = classes[label] if classes else number(document["prediction"])
     return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets)
+
+
+def _targets_out(targets: TargetSummary | None) -> Any:
+    return None if targets is None else to_plain(dataclasses.astuple(targets))
+
+
+def _targets_in(document: Any) -> TargetSummary | None:
+    if document is None:
+        return None
+    mean, deviation, quantiles = document
+    low, first, middle, third, high = map(number, listed(quantiles))
+    return TargetSummary(number(mean), number(deviation), (low, first, middle, third, high))
 
 
 def _condition_out(condition: Condition) -> dict[str, Any]:
@@ -262,24 +272,30 @@ def _node_out(tree: Tree, node: TreeNode) -> dict[str, Any]:
         condition = tree.nodes[child].condition
         assert condition is not None
         branches.append({**_condition_out(condition), "then": _node_out(tree, tree.nodes[child])})
-    return {"branches": branches}
+    return {"branches": branches, "targets": _targets_out(node.targets)}
 
 
 def _shape_in(
-    document: Mapping[str, Any], features: Sequence[Feature], n_rules: int, leaves: list[int]
-) -> _Split | int:
+    document: Mapping[str, Any],
+    features: Sequence[Feature],
+    n_rules: int,
+    spreads: dict[tuple[int, ...], TargetSummary | None],
+) -> tuple[_Split | int, tuple[int, ...]]:
+    """The shape of a tree and its leaves; the spread of the target in every inner node is noted by its leaves."""
     if "rule" in document:
-        leaves.append(whole(document["rule"], n_rules))
-        return leaves[-1]
-    branches = tuple(
-        (_condition_in(branch, features), _shape_in(branch["then"], features, n_rules, leaves))
+        rule = whole(document["rule"], n_rules)
+        return rule, (rule,)
+    below = [
+        (_condition_in(branch, features), *_shape_in(branch["then"], features, n_rules, spreads))
         for branch in listed(document["branches"])
-    )
-    split = {condition.feature for condition, _ in branches}
-    codes = [code for condition, _ in branches for code in condition.codes]
-    if len(split) != 1 or len(branches) < 2 or len(set(codes)) < len(codes):
+    ]
+    split = {condition.feature for condition, _, _ in below}
+    codes = [code for condition, _, _ in below for code in condition.codes]
+    if len(split) != 1 or len(below) < 2 or len(set(codes)) < len(codes):
         raise ValueError("a node does not split one feature into separate branches")
-    return _Split(split.pop(), branches)
+    leaves = tuple(leaf for _, _, own in below for leaf in own)
+    spreads[leaves] = _targets_in(document["targets"])
+    return _Split(split.pop(), tuple((condition, shape) for condition, shape, _ in below)), leaves
 
 
 def _sizes_out(family: TreeFamily, losses: Sequence[float]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Logic:
     predictions : tuple
         What each rule predicts, as a plain value.
     shares : tuple of tuple of float
-        The share of each class in each rule; empty where the target is a number.
+        The probability of each class in each rule; empty where the target is a number.
     classes : tuple
         The classes as plain values.
     """
@@ -98,8 +98,11 @@ class Logic:
         rules = model.rules_
         tree = model.tree_ if predicts_as_tree(model) else None
         asked = {condition.feature for rule in rules for condition in rule.conditions}
-        weights = [rule.class_weights for rule in rules]
-        shares = tuple(tuple(float(w) / sum(weight) for w in weight) for weight in weights if weight)
+        shares: tuple[tuple[float, ...], ...] = ()
+        if rules.classes:
+            # As `predict_proba` has them, to the last digit.
+            weights = np.array([rule.class_weights for rule in rules]) + vars(model).get("smoothing", 0.0)
+            shares = tuple(map(tuple, (weights / weights.sum(axis=1, keepdims=True)).tolist()))
         return cls(
             tuple(sorted((rules.features[f] for f in asked), key=lambda feature: feature.column)),
             None if tree is None else _branching(tree, 0),

@@ -38,9 +38,12 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"pairs": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
     kind = type(value)
-    if dataclasses.is_dataclass(value) and _OWN.fullmatch(kind.__module__) and kind.__qualname__.isidentifier():
-        fields = {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
-        return {"object": f"{kind.__module__}:{kind.__name__}", "fields": fields}
+    if _is_own(kind):
+        fields = (
+            [field.name for field in dataclasses.fields(kind) if field.init] if dataclasses.is_dataclass(kind) else []
+        )
+        plain = {name: to_plain(getattr(value, name)) for name in fields}
+        return {"object": f"{kind.__module__}:{kind.__name__}", "fields": plain}
     raise NotPlainError(f"{kind.__name__} cannot be written to a file.")
 
 
@@ -85,12 +88,24 @@ def listed(value: Any) -> list[Any]:
     return value
 
 
+def _is_own(kind: type) -> bool:
+    """Whether this is the class of an objective or constraint of this package, which its fields make anew."""
+    from omtree.objectives import Objective
+
+    if not _OWN.fullmatch(kind.__module__) or not kind.__qualname__.isidentifier():
+        return False
+    return dataclasses.is_dataclass(kind) or (issubclass(kind, Objective) and kind is not Objective)
+
+
 def _own_object(name: str, fields: Mapping[str, Any]) -> Any:
     """An objective or constraint of this package, made from its fields."""
     module, _, kind = name.partition(":")
     if not _OWN.fullmatch(module):
         raise ValueError(f"{name!r} is not an objective or constraint of omtree")
-    found = getattr(importlib.import_module(module), kind, None)
-    if not (isinstance(found, type) and dataclasses.is_dataclass(found) and found.__module__ == module):
+    try:
+        found = getattr(importlib.import_module(module), kind, None)
+    except ImportError:
+        found = None
+    if not isinstance(found, type) or found.__module__ != module or not _is_own(found):
         raise ValueError(f"{name!r} is not an objective or constraint of omtree")
     return found(**{key: from_plain(item) for key, item in fields.items()})

@@ -137,8 +137,12 @@ class _Nodes:
     def _leaf(self, element: ET.Element, rule: int) -> None:
         element.set("score", _shown(self.logic.predictions[rule]))
         element.set("recordCount", _shown(float(self.rules[rule].support)))
-        for label, weight in zip(self.logic.classes, self.rules[rule].class_weights, strict=False):
-            share = {"value": _shown(label), "recordCount": _shown(float(weight))}
+        for place, label in enumerate(self.logic.classes):
+            share = {
+                "value": _shown(label),
+                "recordCount": _shown(float(self.rules[rule].class_weights[place])),
+                "probability": _shown(self.logic.shares[rule][place]),
+            }
             ET.SubElement(element, "ScoreDistribution", share)
 
 
