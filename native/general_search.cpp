@@ -223,8 +223,7 @@ class Run {
             }
         }
         for (int m = 2; m <= problem_.max_leaves; ++m) {
-            if (!(result.losses[m - 1] < result.losses[m - 2] - shared_.tolerance) &&
-                result.losses[m - 2] < infinity) {
+            if (!(result.losses[m - 1] < result.losses[m - 2] - shared_.tolerance) && result.losses[m - 2] < infinity) {
                 result.losses[m - 1] = result.losses[m - 2];
                 result.trees[m - 1] = result.trees[m - 2];
             }

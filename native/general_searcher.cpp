@@ -253,6 +253,10 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
     for (const std::uint32_t i : rows) {
         level.by_code[shared_.row(i)[feature]].push_back(i);
     }
+    level.leaves_known = false;
+    if (shared_.by_rows && shared_.bounded && depth < 3) {
+        floor_by_rows(level, depth, feature);
+    }
     bool tables = false;
     std::size_t size = 0;
     if (depth == 3 && !shared_.by_rows) {
@@ -268,8 +272,8 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
                 count_table(level.by_code[code], level.layout, &level.tables[code * size]);
                 double *own = &level.histogram[code * width_];
                 if (shared_.bounded) {
-                    own[n] = std::max(
-                        own[n], floor_two(&level.tables[code * size], level.layout, judge_.bare_loss(own, {})));
+                    own[n] = std::max(own[n],
+                                      floor_two(&level.tables[code * size], level.layout, judge_.bare_loss(own, {})));
                 }
             }
         }
@@ -285,13 +289,7 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
         }
         const std::size_t n_pairs = level.layout.features.size() * level.layout.features.size() / 2;
         if (!tables || n_rows * n_pairs * n * 2 + size < level.codes.size() * size) {
-            level.rows.clear();
-            for (const std::uint8_t code : level.codes) {
-                level.rows.insert(level.rows.end(), level.by_code[code].begin(), level.by_code[code].end());
-            }
-            if (level.codes.size() > 1) {
-                std::sort(level.rows.begin(), level.rows.end());
-            }
+            gather_rows(level);
             solve(level.rows, depth - 1, child_budget, level.child_upper, level.values);
             return;
         }

@@ -135,7 +135,8 @@ class Searcher {
         std::vector<RowList> by_code; ///< rows by code of the feature that is split
         std::vector<int> present;
         bool missing = false;
-        bool complete = false; ///< whether a leaf below may test just these features
+        bool leaves_known = false; ///< whether the bound of a code is its value as a leaf
+        bool complete = false;     ///< whether a leaf below may test just these features
         double paid = 0.0;
         double all_floors = 0.0;
         std::vector<double> sums;
@@ -164,6 +165,9 @@ class Searcher {
     /// A loss that no tree of one level, or of two, gets below.
     double floor_one(const double *histogram, const Layout &layout, int above, double leaf) const;
     double floor_two(const double *table, const Layout &layout, double leaf) const;
+    /// The same where rows are judged, by codes of the feature that the level splits.
+    void floor_by_rows(Level &level, int depth, int feature);
+    double bare_split(const RowList &rows, int feature, double enough);
 
     /// One more split into leaves, from the statistics of all features.
     void last_split(const double *histogram, const Layout &layout, int budget, const std::vector<double> &upper,
@@ -179,7 +183,8 @@ class Searcher {
                       Values &out, bool record);
 
     bool begin(Level &level, int feature, int depth, int budget, const std::vector<double> &upper, const Values &out);
-    void judge_block(Level &level, int block);
+    void judge_block(Level &level, int block, bool single);
+    static void gather_rows(Level &level);
     /// Judges a child by its rows.
     void judge_child(Level &level, int block);
     template <typename Evaluate>
@@ -194,6 +199,8 @@ class Searcher {
     const RuleJudge &judge_;
     int width_; ///< numbers per code: the statistics and a bound
     std::vector<std::unique_ptr<Level>> levels_;
+    std::vector<RowList> buckets_;
+    std::vector<double> histogram_;
 };
 
 } // namespace omtree::general

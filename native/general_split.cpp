@@ -48,7 +48,7 @@ CodeMask Searcher::mask_of(const Level &level, int feature, int block) const {
 }
 
 /// What is known about a block before its subtrees are: its value as a leaf, or a bound on that, and bounds beyond.
-void Searcher::judge_block(Level &level, int block) {
+void Searcher::judge_block(Level &level, int block, bool single) {
     const int n = shared_.n_statistics;
     const int child_budget = level.partition.child_budget();
     const double *sums = level.sums.data();
@@ -74,20 +74,42 @@ void Searcher::judge_block(Level &level, int block) {
         std::fill(values + 2, values + child_budget + 1, lower);
         return;
     }
+    if (single && level.leaves_known && child_budget == 1) {
+        settle(lower);
+        return;
+    }
     level.known[block] = 0;
     values[1] = shared_.bounded && judge_.additive_loss() ? judge_.bare_loss(sums, {}) + paid : lower;
     std::fill(values + 2, values + child_budget + 1, std::min(lower, values[1]));
 }
 
-void Searcher::judge_child(Level &level, int block) {
-    const int child_budget = level.partition.child_budget();
-    double *values = level.partition.values(block);
+/// The rows of the level's codes, in increasing order.
+void Searcher::gather_rows(Level &level) {
     level.rows.clear();
     for (const std::uint8_t code : level.codes) {
         level.rows.insert(level.rows.end(), level.by_code[code].begin(), level.by_code[code].end());
     }
-    std::sort(level.rows.begin(), level.rows.end());
-    const double leaf = judge_leaf(level.rows).loss;
+    if (level.codes.size() > 1) {
+        std::sort(level.rows.begin(), level.rows.end());
+    }
+}
+
+void Searcher::judge_child(Level &level, int block) {
+    const int child_budget = level.partition.child_budget();
+    double *values = level.partition.values(block);
+    // The same rule is met again below other orders of its tests.
+    const ConditionSet key = path.key();
+    double leaf;
+    if (problem_.use_cache && shared_.cache.find(key, 0, level.remembered)) {
+        leaf = level.remembered.values[0];
+        ++statistics.cache_hits;
+    } else {
+        gather_rows(level);
+        leaf = judge_leaf(level.rows).loss;
+        if (problem_.use_cache) {
+            shared_.cache.store(key, 0, {{leaf}, {}, {}});
+        }
+    }
     level.known[block] = 1;
     if (child_budget == 1 || (shared_.bounded && leaf <= values[child_budget] + shared_.tolerance)) {
         level.known[block] = 2;
@@ -155,7 +177,7 @@ bool Searcher::begin(Level &level, int feature, int depth, int budget, const std
         for (int end = first + 1; end <= plain; ++end) {
             add(end - 1);
             if (partition.usable(partition.run(first, end))) {
-                judge_block(level, partition.run(first, end));
+                judge_block(level, partition.run(first, end), end == first + 1);
             }
         }
     }
@@ -166,7 +188,7 @@ bool Searcher::begin(Level &level, int feature, int depth, int budget, const std
             for (const int position : level.positions) {
                 add(position);
             }
-            judge_block(level, block);
+            judge_block(level, block, level.positions.size() == 1);
         }
     }
     if (judge_.predicate && f.family == Family::run) {

@@ -132,4 +132,51 @@ double Searcher::floor_two(const double *table, const Layout &layout, double lea
     return least;
 }
 
+/// Loss of the rows with a leaf for each value of the feature; stops adding at `enough`.
+double Searcher::bare_split(const RowList &rows, int feature, double enough) {
+    const int n_codes = problem_.features[feature].n_codes;
+    double sum = 0.0;
+    if (judge_.additive_loss()) {
+        count_histogram(rows, feature, false, histogram_);
+        for (int code = 0; code < n_codes && sum < enough; ++code) {
+            sum += judge_.bare_loss(&histogram_[code * width_], {});
+        }
+        return sum;
+    }
+    buckets_.resize(std::max<std::size_t>(buckets_.size(), n_codes));
+    for (int code = 0; code < n_codes; ++code) {
+        buckets_[code].clear();
+    }
+    for (const std::uint32_t i : rows) {
+        buckets_[shared_.row(i)[feature]].push_back(i);
+    }
+    for (int code = 0; code < n_codes && sum < enough; ++code) {
+        if (!buckets_[code].empty()) {
+            // Statistics do not matter to a loss that asks for the rows.
+            sum += judge_.bare_loss(judge_.row(buckets_[code][0]), buckets_[code]);
+        }
+    }
+    return sum;
+}
+
+void Searcher::floor_by_rows(Level &level, int depth, int feature) {
+    const int n = shared_.n_statistics;
+    for (int code = 0; code < problem_.features[feature].n_codes; ++code) {
+        const RowList &rows = level.by_code[code];
+        if (rows.empty()) {
+            continue;
+        }
+        check();
+        double *own = &level.histogram[code * width_];
+        double least = judge_.bare_loss(own, rows);
+        for (int h = 0; h < shared_.n_features && depth == 2 && least > own[n]; ++h) {
+            if (h != feature && (problem_.binary || !path.tests(h))) {
+                least = std::min(least, bare_split(rows, h, least));
+            }
+        }
+        own[n] = std::max(own[n], least);
+    }
+    level.leaves_known = depth == 1 && judge_.linear.empty() && judge_.ratios.empty() && !judge_.predicate;
+}
+
 } // namespace omtree::general

@@ -116,7 +116,60 @@ bool RuleJudge::hopeless(const double *statistics) const {
 bool RuleJudge::may_test(std::span<const int> features, double &paid) const {
     const double price = prices.empty() ? 0.0 : prices.price(features);
     paid = prices.weight * price;
-    return (prices.empty() || price <= prices.limit * (1.0 + 1e-12) + 1e-12) && shape.complete(features);
+    return affordable(features) && shape.complete(features);
+}
+
+bool RuleJudge::leaves_labels(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                              std::vector<char> &labels) const {
+    labels.clear();
+    if (!supported(statistics[0])) {
+        return false;
+    }
+    for (const RatioLimit &limit : ratios) {
+        const double b = statistics[limit.b];
+        const double d = statistics[limit.d];
+        if (b > 0.0 && d > 0.0 &&
+            std::abs(statistics[limit.a] / b - statistics[limit.c] / d) > limit.tolerance + 1e-12) {
+            return false;
+        }
+    }
+    const int n_labels = loss_->n_labels();
+    const auto forbid = [&](int label) {
+        if (labels.empty()) {
+            labels.assign(n_labels, 1);
+        }
+        labels[label] = 0;
+    };
+    for (const LinearLimit &limit : linear) {
+        for (int label = 0; label < (limit.by_label ? n_labels : 1); ++label) {
+            if (linear_value(limit, statistics, label) < limit.at_least - tolerance_) {
+                if (!limit.by_label) {
+                    return false;
+                }
+                forbid(label);
+            }
+        }
+    }
+    for (int label = 0; predicate && label < n_labels; ++label) {
+        if ((labels.empty() || labels[label]) && !predicate(conditions, rows, label)) {
+            forbid(label);
+        }
+    }
+    return labels.empty() || std::find(labels.begin(), labels.end(), 1) != labels.end();
+}
+
+bool RuleJudge::allows(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                       std::span<const int> features, std::vector<char> &labels) const {
+    return shape.complete(features) && affordable(features) && leaves_labels(statistics, rows, conditions, labels);
+}
+
+double RuleJudge::loss_under(int label, const double *statistics, RowNumbers rows) const {
+    if (n_labels() == 1) {
+        return bare_loss(statistics, rows);
+    }
+    std::vector<char> only(n_labels(), 0);
+    only[label] = 1;
+    return loss_->judge(statistics + 1, rows, only.data()).loss;
 }
 
 Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
@@ -130,55 +183,11 @@ Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<co
 
 Verdict RuleJudge::judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                                 double paid) const {
-    constexpr Verdict refused{std::numeric_limits<double>::infinity(), 0};
-    if (!supported(statistics[0])) {
-        return refused;
+    std::vector<char> labels;
+    if (!leaves_labels(statistics, rows, conditions, labels)) {
+        return {std::numeric_limits<double>::infinity(), 0};
     }
-    if (linear.empty() && ratios.empty() && !predicate) {
-        Verdict verdict = bare(statistics, rows);
-        verdict.loss += paid * statistics[0];
-        return verdict;
-    }
-    for (const RatioLimit &limit : ratios) {
-        const double b = statistics[limit.b];
-        const double d = statistics[limit.d];
-        if (b > 0.0 && d > 0.0 &&
-            std::abs(statistics[limit.a] / b - statistics[limit.c] / d) > limit.tolerance + 1e-12) {
-            return refused;
-        }
-    }
-    const int n_labels = loss_->n_labels();
-    thread_local std::vector<char> allowed;
-    allowed.assign(n_labels, 1);
-    bool all = true;
-    for (const LinearLimit &limit : linear) {
-        for (int label = 0; label < (limit.by_label ? n_labels : 1); ++label) {
-            if (linear_value(limit, statistics, label) < limit.at_least - tolerance_) {
-                if (!limit.by_label) {
-                    return refused;
-                }
-                allowed[label] = 0;
-                all = false;
-            }
-        }
-    }
-    // Both a predicate and the loss may call back and be asked again from within: neither may read the shared flags.
-    std::vector<char> flags;
-    if (!all || predicate) {
-        flags = allowed;
-    }
-    if (predicate) {
-        for (int label = 0; label < n_labels; ++label) {
-            if (flags[label] && !predicate(conditions, rows, label)) {
-                flags[label] = 0;
-                all = false;
-            }
-        }
-    }
-    if (!all && std::find(flags.begin(), flags.end(), 1) == flags.end()) {
-        return refused;
-    }
-    Verdict verdict = loss_->judge(statistics + 1, rows, all ? nullptr : flags.data());
+    Verdict verdict = loss_->judge(statistics + 1, rows, labels.empty() ? nullptr : labels.data());
     verdict.loss += paid * statistics[0];
     return verdict;
 }

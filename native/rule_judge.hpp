@@ -106,6 +106,20 @@ class RuleJudge {
                          double paid) const;
     /// Whether no rule for some of these rows can be allowed: they lack what fewer rows have even less of.
     bool hopeless(const double *statistics) const;
+    /// Whether the rule is allowed with some label. `labels` gets a flag per label, or stays empty when the rule may
+    /// predict every one.
+    bool allows(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                std::span<const int> features, std::vector<char> &labels) const;
+    /// The loss under one label, limits and prices apart.
+    double loss_under(int label, const double *statistics, RowNumbers rows) const;
+    /// What the tests of a rule of this weight add to its loss.
+    double paid(double weight, std::span<const int> features) const {
+        return prices.empty() || prices.weight == 0.0 ? 0.0 : prices.weight * prices.price(features) * weight;
+    }
+    /// Whether the tests of these features, and so of any of them, are within the limit of the prices.
+    bool affordable(std::span<const int> features) const {
+        return prices.empty() || prices.price(features) <= prices.limit * (1.0 + 1e-12) + 1e-12;
+    }
     /// The loss alone, of rows under any limits: what bounds are made of.
     Verdict bare(const double *statistics, RowNumbers rows) const {
         return loss_->judge(statistics + 1, rows, nullptr);
@@ -119,6 +133,9 @@ class RuleJudge {
     void finish();
 
   private:
+    /// Whether some label is left by the limits that are not about the features.
+    bool leaves_labels(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                       std::vector<char> &labels) const;
     double linear_value(const LinearLimit &limit, const double *statistics, int label) const;
 
     std::vector<double> statistics_;

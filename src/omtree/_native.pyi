@@ -102,6 +102,7 @@ def exact_cover(
     step: float,
     max_rules: int,
     seconds: float,
+    conflict: Callable[[int, int], bool] | None = None,
 ) -> tuple[npt.NDArray[np.int32], float, bool, int]: ...
 
 class RuleJudge:
@@ -125,6 +126,7 @@ class RuleJudge:
         self, rows: npt.NDArray[np.uint32], conditions: Sequence[tuple[int, Sequence[int]]]
     ) -> tuple[float, int]: ...
     def floor(self) -> npt.NDArray[np.float64]: ...
+    def bare_loss(self, rows: npt.NDArray[np.uint32]) -> float: ...
 
 def search_general(
     codes: npt.NDArray[np.uint8],
@@ -145,3 +147,23 @@ def search_general(
     use_bounds: bool,
     use_cache: bool,
 ) -> tuple[list[float], list[Any], float, bool, bool, int, int, int]: ...
+
+class GeneralPricer:
+    def __init__(
+        self, pricer: Pricer, judge: RuleJudge, floors: npt.NDArray[np.float64], unit: float, every_path: bool
+    ) -> None: ...
+    def price(
+        self,
+        credit: npt.NDArray[np.float64],
+        constant: float,
+        max_depth: int,
+        threshold: float,
+        limit: int,
+        stop_when_full: bool,
+        all_labels: bool,
+        seconds: float,
+        k_best: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
+    def losses(
+        self, rules: npt.NDArray[np.int32], labels: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...

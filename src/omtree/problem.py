@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,6 +54,8 @@ class Problem:
         Constraints on every rule.
     class_of_stratum : array of int or None
         The class that each statistic is the weight of, where the classes are divided; None: one statistic per class.
+    conflict : callable or None
+        Whether two rules may not be in one model.
     """
 
     table: Table
@@ -65,11 +67,17 @@ class Problem:
     rows: tuple[GlobalRow, ...] = ()
     limits: RuleLimits = field(default_factory=RuleLimits)
     class_of_stratum: npt.NDArray[np.intp] | None = None
+    conflict: Callable[[Path, Path], bool] | None = None
 
     @property
     def plain(self) -> bool:
         """Whether a rule costs the sum of what its rows cost, under no limits but its support."""
         return isinstance(self.loss, LinearLoss) and self.limits.empty
+
+    @property
+    def free_labels(self) -> bool:
+        """Whether a rule may be worth having with another label than its cheapest: what couples rules sees labels."""
+        return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conflict is not None)
 
     @property
     def costs(self) -> FloatArray:

@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 
 import omtree.columns
 from omtree import InfeasibleError, OptimalTreeClassifier
+from omtree.constraints import Constraint
 from omtree.problem import GlobalRow, Problem, Solution
 
 X, Y = load_iris(return_X_y=True)
@@ -136,7 +137,7 @@ def test_a_failing_fit_leaves_the_model_as_it_was() -> None:
     assert vars(fresh) == OptimalTreeClassifier().get_params()
 
 
-class AtLeast:
+class AtLeast(Constraint):
     """A constraint that wants this many rows to be predicted as class 0."""
 
     def __init__(self, rows: float) -> None:

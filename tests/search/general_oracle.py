@@ -129,7 +129,7 @@ def leaf_value(problem: Problem, rows: np.ndarray, conditions: Conditions, order
 
 
 def widen(feature: Feature, part: frozenset[int], way: Sequence[frozenset[int]], domain: frozenset[int]) -> frozenset:
-    """Codes without rows join the part before them in the order of an ordered feature, the first ones the first."""
+    """Codes of an ordered feature without rows join the part before them, the first ones the first part."""
     if not feature.ordered and feature.n_codes > 2:
         return part
     missing = feature.n_values if feature.has_missing and feature.n_codes > 2 else None

@@ -11,7 +11,7 @@ import pytest
 
 import datasets
 from omtree import limits as rule_limits
-from omtree.data.table import Table
+from omtree.data.table import Feature, Table
 from omtree.deadline import Deadline
 from omtree.graph import FeatureGraph
 from omtree.limits import LinearLimit, PathShape, RatioLimit, RuleLimits
@@ -97,9 +97,8 @@ def random_limits(rng: np.random.Generator, kind: str, table: Table, n_labels: i
         group = rng.integers(-1, 2, size=n_features)
         limit = float(rng.choice([2.0, 4.0, 6.0, np.inf]))
         weight = float(rng.choice([0.0, 0.01, 0.3]))
-        return RuleLimits(
-            prices=rule_limits.TestPrices(tuple(full), tuple(again), tuple(group.tolist()), limit, weight)
-        )
+        of_group = tuple(group.tolist())
+        return RuleLimits(prices=rule_limits.TestPrices(tuple(full), tuple(again), of_group, limit, weight))
     a, b = rng.permutation(max(n_features, 2))[:2].tolist()
     if kind == "at_most":
         chosen_features = frozenset(rng.permutation(n_features)[: int(rng.integers(1, n_features + 1))].tolist())
@@ -154,7 +153,7 @@ def check_trees(problem: Problem, solution: TreeSolution, splits: str) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_equals_brute_force(loss: str, limits: str, splits: str) -> None:
     """Losses for every number of leaves are those of the best allowed trees; infeasible exactly when there is none."""
-    for seed in range(6):
+    for seed in range(4):
         rng = np.random.default_rng([seed, LOSSES.index(loss), LIMITS.index(limits), splits == "binary"])
         problem = random_problem(rng, loss, limits, str(rng.choice(["groups", "values"])))
         max_children = int(rng.integers(2, 4)) if rng.random() < 0.3 else None
@@ -189,11 +188,8 @@ def larger_problem(depth: int, n_rows: int = 400, seed: int = 0) -> Problem:
     """Regression with six features of six values."""
     rng = np.random.default_rng(seed)
     codes = np.unique(rng.integers(0, 6, size=(n_rows, 6)), axis=0).T.astype(np.uint8)
-    table = datasets.random_table(np.random.default_rng(1), n_features=1)
-    feature = replace(
-        table.features[0], kind="numeric", n_values=6, has_missing=False, thresholds=np.arange(1, 6) - 0.5
-    )
-    features = tuple(replace(feature, name=f"x{f}", column=f) for f in range(6))
+    cuts = np.arange(1, 6) - 0.5
+    features = tuple(Feature(f"x{f}", f, "numeric", 6, False, thresholds=cuts) for f in range(6))
     n = codes.shape[1]
     target = codes[0] * (codes[1] > 2) - 2.0 * (codes[2] < 3) * (codes[3] > 1) + rng.normal(size=n)
     moments = np.stack([np.ones(n), target, target**2], axis=1)

@@ -13,14 +13,16 @@ import numpy as np
 
 from omtree.certificate import Status
 from omtree.columns.cover import search_cover
+from omtree.columns.extent import extent_of
 from omtree.columns.master import Master
 from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals, IntArray
-from omtree.columns.pricing import RulePricer, native_pricer
+from omtree.columns.pricing import PricedRules, RulePricer, general_pricer, native_pricer
 from omtree.columns.start import greedy_paths, tree_paths
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.judging import make_judge
 from omtree.losses import LinearLoss
 from omtree.problem import Path, Problem, Solution
 from omtree.progress import Event, Progress
@@ -43,8 +45,9 @@ WITHOUT_PROOF = 0.6
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
-#: Largest set of rules handed to the MIP for a proof.
+#: Largest set of rules handed to the MIP for a proof, and largest one that is not worth a stage before it.
 PROOF_LIMIT = 60_000
+FEW_RULES = 4000
 
 
 def solve(
@@ -80,23 +83,24 @@ class _Run:
         deadline: Deadline,
         progress: Progress | None,
     ) -> None:
+        plain = problem.plain and problem.conflict is None
+        judge = None if plain else make_judge(problem)
         # Tolerances, here and in the MIP solver, are meant for losses in the order of 1.
-        self.unit = _unit(problem)
-        self.problem = problem = replace(problem, loss=LinearLoss(problem.costs / self.unit))
+        extent = extent_of(problem, judge)
+        self.unit, self.integral = extent.unit, extent.integral
+        self.floor, self.worst = extent.floor, extent.worst
+        self.zero = ZERO * max(1.0, float(extent.row_price.sum()))
+        if plain:
+            problem = replace(problem, loss=LinearLoss(problem.costs / self.unit))
+        self.problem = problem
         self.options = options
         self.deadline = deadline
         self.progress = progress
         self.native = native_pricer(problem, options.n_jobs)
-        self.pool = ColumnPool(problem, self.native)
-        self.pricer = RulePricer(problem, self.pool, self.native, options)
-        self.master = Master(problem, self.pool, options.row_generation, options.seed)
-        costs = problem.row_costs()
-        self.integral = bool((costs == np.round(costs)).all())
-        # No model costs more, so a bound above this shows that there is none.
-        self.worst = 1.000001 * float(costs.max(axis=1).sum()) + 1e-6
-        self.zero = ZERO * max(1.0, float(costs.max(axis=1).sum()))
-        # Whatever the rules, a merged row pays for its cheapest label.
-        self.floor = float(costs.min(axis=1).sum())
+        general = None if judge is None else general_pricer(problem, self.native, judge, self.unit)
+        self.pool = ColumnPool(problem, self.native, general)
+        self.pricer = RulePricer(problem, self.pool, self.native, options, general)
+        self.master = Master(problem, self.pool, extent.row_price, options.row_generation, options.seed)
         self.bound = self.raw_bound = self.floor
         self.value = math.inf
         self.best: IntArray = np.empty(0, dtype=np.int32)
@@ -134,18 +138,23 @@ class _Run:
     # Phases
 
     def _start(self, start: Sequence[Path]) -> None:
-        # One rule for all rows; with constraints over the model, not only the label of least loss may meet them.
-        labels = np.argsort(self.problem.table.statistics.sum(axis=0) @ self.problem.costs, kind="stable")
-        for label in labels if self.problem.rows else labels[:1]:
-            self._offer(self.pool.add_paths([Path((), int(label))]))
-        given = [path for path in start if self.pool.fits(path)]
-        if given:
-            self._offer(self.pool.add_paths(given))
+        # One rule for all rows; where labels are free, not only the label of least loss may meet the constraints.
+        if self.problem.free_labels:
+            for label in range(self.problem.loss.n_labels):
+                self._offer_paths([Path((), label)])
+        else:
+            self._offer_paths([self.pool.with_best_label(Path((), 0))])
+        self._offer_paths(start)
         if self.options.warm_start:
-            self._offer(self.pool.add_paths(greedy_paths(self.problem, self.options.seed)))
+            greedy = greedy_paths(self.problem, self.options.seed)
+            self._offer_paths([self.pool.with_best_label(path) for path in greedy])
             limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, MOST_SEARCH_SECONDS))
             for tree in tree_paths(self.problem, limit, self.options.n_jobs):
-                self._offer(self.pool.add_paths(tree))
+                self._offer_paths(tree)
+
+    def _offer_paths(self, paths: Sequence[Path]) -> None:
+        """Adds the rules among them that fit the problem; all together they may be a model."""
+        self._offer(self.pool.add_paths([path for path in paths if self.pool.fits(path)]))
 
     def _generate(self) -> None:
         """Adds rules (and rows) until the LP is solved, or nothing better can come of it."""
@@ -172,7 +181,8 @@ class _Run:
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
             if settled and point.slack > 1e-5 * max(1.0, abs(point.value)):
-                self.master.widen_box()
+                if not self.master.widen_box():
+                    return
             elif new_rows or not settled:
                 tolerance = min(tolerance, max(LAST_TOLERANCE, 0.1 * gap))
                 if options.stabilise:
@@ -208,12 +218,11 @@ class _Run:
         These are listed in full, so that a search over them finds such a model or shows that there is none.
         """
         while not self._done() and not self.deadline.expired and self.best_duals is not None:
-            target = self._next_target()
-            within = target - self.raw_bound + self.zero
-            found = self.pricer.enumerate(self.best_duals, within, PROOF_LIMIT, self.deadline)
+            target, found = self._list_rules(self.best_duals)
             logger.info("proof: %d rules for a loss of at most %g", len(found.cost), target)
             if found.overflow or not found.proven:
                 return
+            within = self._within(target)
             self.pool.add(found.conditions, found.label)
             cost = self.pool.reduced_costs(self.best_duals)
             candidates = np.flatnonzero(cost <= within)
@@ -227,8 +236,25 @@ class _Run:
                 self.bound = min(self.value, above if above < self.worst else math.inf)
             self._report("proof")
 
+    def _list_rules(self, duals: Duals) -> tuple[float, PricedRules]:
+        """The loss to look for or to rule out next, and all rules that a model of this loss can use."""
+        if math.isfinite(self.value) and not self.integral:
+            # Where losses are no whole numbers, the end is reached at once or in many stages.
+            target = self.value - 0.05 * self._tolerance()
+            found = self.pricer.enumerate(duals, self._within(target), FEW_RULES, self.deadline)
+            if not found.overflow:
+                return target, found
+        target = self._next_target()
+        return target, self.pricer.enumerate(duals, self._within(target), PROOF_LIMIT, self.deadline)
+
+    def _within(self, target: float) -> float:
+        """Most that a rule's reduced cost may be in a model of this loss."""
+        return target - self.raw_bound + self.zero
+
     def _refute(self, candidates: Indices, reduced_cost: FloatArray, target: float) -> MipAnswer:
         """A model of loss `target` or less over these columns, or the proof that there is none."""
+        if math.isinf(target):
+            return self._mip(candidates, self.deadline, gap=0.0)
         answer = self._cover(candidates, reduced_cost, target, FIRST_TRY)
         if not answer.complete and not self._done():
             answer = self._mip(candidates, self._part_of_time(SECOND_TRY), cutoff=target)
@@ -256,14 +282,18 @@ class _Run:
         keep[self.best] = True
         return np.flatnonzero(keep)
 
-    def _mip(self, candidates: Indices, deadline: Deadline, cutoff: float = math.inf) -> MipAnswer:
+    def _mip(
+        self, candidates: Indices, deadline: Deadline, cutoff: float = math.inf, gap: float | None = None
+    ) -> MipAnswer:
+        if gap is None:
+            gap = self.options.gap if math.isinf(cutoff) else 0.0
         answer = solve_mip(
             self.pool,
             candidates,
             self.best if math.isinf(cutoff) else np.empty(0, dtype=np.int32),
             cutoff=cutoff,
             integral=self.integral,
-            gap=self.options.gap if math.isinf(cutoff) else 0.0,
+            gap=gap,
             deadline=deadline,
             seed=self.options.seed,
         )
@@ -325,8 +355,14 @@ class _Run:
         """A share of the time left; of unlimited time, a share of an hour."""
         return Deadline(share * min(self.deadline.remaining, 3600.0))
 
+    def _tolerance(self) -> float:
+        """Difference of value and bound that is taken for none."""
+        return max(self.zero, LAST_TOLERANCE * max(1.0 if self.integral else 0.0, abs(self.value)))
+
     def _done(self) -> bool:
-        return math.isinf(self.bound) or self._gap() <= max(self.options.gap, LAST_TOLERANCE * 1e-1)
+        if not math.isfinite(self.value):
+            return self.bound == math.inf
+        return self.value - self.bound <= 0.1 * self._tolerance() or self._gap() <= self.options.gap
 
     def _gap(self) -> float:
         if not math.isfinite(self.value):
@@ -348,10 +384,10 @@ class _Run:
             self.progress(event)
 
     def _solution(self) -> Solution:
-        proven = math.isfinite(self.value) and self.value - self.bound <= LAST_TOLERANCE * max(1.0, abs(self.value))
+        proven = math.isfinite(self.value) and self.value - self.bound <= self._tolerance()
         status: Status
         if not math.isfinite(self.value):
-            status = "infeasible" if math.isinf(self.bound) else "time_limit"
+            status = "infeasible" if self.bound == math.inf else "time_limit"
         elif proven:
             status = "optimal"
         elif self.interrupted:
@@ -371,12 +407,15 @@ class _Run:
             rows=len(self.master.rows),
             iterations=self.iterations,
             seconds=dict(self.seconds),
+            reason=self._reason() if status == "infeasible" else "",
         )
 
-
-def _unit(problem: Problem) -> float:
-    """The power of two to divide losses by: 1 unless they are tiny, so that whole numbers stay whole."""
-    total = float(problem.row_costs().max(axis=1).sum())
-    if total >= 1.0 or total == 0.0:
-        return 1.0
-    return 2.0 ** math.floor(math.log2(total / problem.table.n_rows))
+    def _reason(self) -> str:
+        """Why there is no model, as far as the limits on rules are concerned."""
+        if self.problem.limits.empty:
+            return ""
+        over = " and meets the constraints over the whole model" if self.problem.rows else ""
+        return (
+            f"No set of at most {self.problem.max_leaves} rules that meet the limits on rules covers every row "
+            f"once{over}; relax a limit, or allow more or longer rules."
+        )
