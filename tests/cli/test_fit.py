@@ -19,6 +19,7 @@ from cli.tables import HEADER, credit_lines, write_credit
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.cli.modelling import choose_task
 from omtree.cli.reading import Notes
+from omtree.constraints import Recall
 from omtree.show.text import number
 
 OMTREE = [sys.executable, "-m", "omtree"]
@@ -101,6 +102,7 @@ def test_standard_input():
         (["-t", "outcome", "--gap", "7"], "--gap 7.0 is not possible"),
         (["-t", "outcome", "--objective", "joy"], "--objective 'joy' is not known"),
         (["-t", "outcome", "--min-leaf", "5000"], "--min-leaf 5000 is above the weight of all rows, 120"),
+        (["-t", "outcome", "--groups", "hom"], "has no column 'hom' for --groups; the nearest name is 'home'"),
         (["-t", "outcome", "--weight", "hom"], "has no column 'hom' for the weights"),
         (["-t", "outcome", "--weight", "home"], "--weight has entries that are not numbers"),
         (["-t", "outcome", "--kind", "home"], "--kind 'home' is not COLUMN=KIND"),
@@ -118,13 +120,11 @@ def test_standard_input():
         (["-t", "outcome", "--out", "/no/such/folder/m.json"], "there is no folder /no/such/folder"),
         (["-t", "outcome", "--out", "."], "cannot be written: it is a folder"),
         (["-t", "outcome", "--test", "no.csv"], "no.csv: no such file or directory"),
-        (["-t", "outcome", "--constraints", "no.toml"], "constraints"),
+        (["-t", "outcome", "--constraints", "no.toml"], "no.toml: no such file or directory"),
     ],
 )
 def test_faults(credit, fails, arguments, wanted):
     """What cannot be is said in one sentence, with exit code 1."""
-    if "no.toml" in arguments and hasattr(omtree.constraints, "load_toml"):
-        wanted = "no.toml"
     assert wanted in fails("fit", credit.data, *arguments)
 
 
@@ -242,18 +242,24 @@ def test_regression(credit, run, tmp_path):
     assert "--probabilities needs a model of classes" in run("predict", str(path), credit.unseen, "-p").err
 
 
-def test_constraints_file_reaches_the_estimator(credit, run, fails, tmp_path, monkeypatch):
-    """What the constraints module reads from the file is what the model is fitted with."""
-    seen = []
+def test_constraints_file(credit, run, fails, tmp_path, monkeypatch):
+    """The constraints of a TOML file are those the model is fitted with; a bad file is named."""
+    path = tmp_path / "c.toml"
+    path.write_text('[[constraint]]\ntype = "recall"\nclass = "lost"\nat_least = 0.97\n', encoding="utf-8")
+    seen, original = [], OptimalTreeClassifier.fit
 
-    def load_toml(path):
-        seen.append(path)
-        return ()
+    def fit(self, X, y, **more):
+        seen.append(self.constraints)
+        self.constraints = ()
+        return original(self, X, y, **more)
 
-    monkeypatch.setattr(omtree.constraints, "load_toml", load_toml, raising=False)
-    result = run("fit", credit.data, "-t", "outcome", "-d", "1", "--constraints", "c.toml")
+    monkeypatch.setattr(OptimalTreeClassifier, "fit", fit)
+    options = ["-t", "outcome", "-d", "1", "--constraints", str(path)]
+    result = run("fit", credit.data, *options)
     assert result.code == 0, result.err
-    assert seen == ["c.toml"]
+    assert seen == [(Recall("lost", at_least=0.97),)]
+    path.write_text('[[constraint]]\ntype = "recal"\n', encoding="utf-8")
+    assert "has the unknown type 'recal'" in fails("fit", credit.data, *options)
 
 
 def long_fit(folder: Path) -> list[str]:

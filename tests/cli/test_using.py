@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
+import numpy as np
 import onnx
 import pandas as pd
 import pyarrow.parquet
@@ -19,6 +20,8 @@ from cli.tables import credit_lines
 from omtree import OptimalTreeClassifier, load
 from omtree.certificate import ConstraintCheck
 from omtree.cli.reading import read_table
+from omtree.constraints import StatisticalParity
+from omtree.show.plain import to_plain
 
 
 def frame_of(path):
@@ -124,20 +127,24 @@ def test_audit_target(credit, fails, run, tmp_path):
 
 
 @pytest.mark.parametrize(("slack", "code"), [(0.1, 0), (-0.1, 1)])
-def test_audit_constraints(credit, run, monkeypatch, slack, code):
-    """Constraints are shown with limit, value and slack; one that does not hold makes the exit code 1."""
+def test_audit_constraints(credit, run, monkeypatch, tmp_path, slack, code):
+    """Constraints and their groups are checked on the new data; one that does not hold makes the exit code 1."""
     seen = {}
 
     def audit(self, X, y, groups=None):
         seen["groups"] = groups
-        return SimpleNamespace(constraints=(ConstraintCheck("recall of paid", 0.8 + slack, 0.8, slack),))
+        return (ConstraintCheck("parity", 0.8 + slack, 0.8, slack), ConstraintCheck("empty", np.nan, -np.inf, 0.0))
 
     monkeypatch.setattr(OptimalTreeClassifier, "audit", audit, raising=False)
-    result = run("audit", credit.model, credit.unseen, "--groups", "home")
+    document = json.loads(Path(credit.model).read_text(encoding="utf-8"))
+    document["parameters"]["constraints"] = [to_plain(StatisticalParity("home", 0.1))]
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps(document), encoding="utf-8")
+    result = run("audit", str(model), credit.unseen)
     assert result.code == code
-    assert "recall of paid" in result.out
+    assert "parity" in result.out
     assert ("NO" in result.out) == (code == 1)
-    assert set(seen["groups"]) <= {"own", "rent", "family, of a kind"}
+    assert seen["groups"].column_names == ["home"]
 
 
 def test_report(credit, run, fails, tmp_path, monkeypatch):

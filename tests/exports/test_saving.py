@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import os
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from constraints.test_objects import ALL
 from exports.zoo import SEEDS, model_and_rows
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.objectives import Objective
@@ -309,6 +311,13 @@ def test_regressor(objective, tmp_path):
     assert [tree_node.targets is not None for tree_node in again.tree_.nodes] == [True] * len(again.tree_.nodes)
     if isinstance(objective, Quantile):
         assert again.objective == objective
+
+
+def test_constraints_are_kept(fitted):
+    """Every constraint that is made of plain values comes back equal."""
+    model = copy.copy(fitted)
+    model.constraints = tuple(ALL)
+    assert from_json(model.to_json()).constraints == tuple(ALL)
 
 
 @pytest.mark.parametrize("value", [None, True, 3, -1.5, "text", [1, "a"], {"a": [1], 2: None}, [float("inf")]], ids=str)

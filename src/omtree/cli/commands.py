@@ -90,6 +90,10 @@ def fit(
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may be repeated.")
     ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column for constraints on groups only, not for conditions."),
+    ] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the weight of a row.")] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
     setting: Annotated[
@@ -136,6 +140,7 @@ def fit(
             kinds=tuple(kind or ()),
             settings=tuple(setting or ()),
             drop=tuple(drop or ()),
+            groups=tuple(groups or ()),
             weight=weight,
             test=test,
             out=out,
@@ -193,7 +198,6 @@ def audit(
     model: Model,
     data: Data,
     target: Target = None,
-    groups: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the group of a row.")] = None,
     delimiter: Delimiter = None,
     missing: Missing = None,
 ) -> None:
@@ -205,7 +209,7 @@ def audit(
     """
     from omtree.cli.using import run_audit
 
-    if not run_audit(model, data, target, groups, delimiter, tuple(missing or ())):
+    if not run_audit(model, data, target, delimiter, tuple(missing or ())):
         raise typer.Exit(1)
 
 

@@ -46,7 +46,7 @@ def _run(folder: str) -> None:
         _say("omtree explain model.json unseen.csv --row 1 --row 2")
         run_explain("model.json", "unseen.csv", (1, 2), None, ())
         _say("omtree audit model.json unseen.csv")
-        run_audit("model.json", "unseen.csv", None, None, None, ())
+        run_audit("model.json", "unseen.csv", None, None, ())
         _say("omtree export model.json --format sql")
         run_export("model.json", "sql", None, None, None)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import warnings
@@ -46,6 +47,7 @@ class FitRequest:
     kinds: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     weight: str | None = None
     test: str | None = None
     out: str | None = None
@@ -73,16 +75,23 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     )
     y = target_values(column_of(table, request.target, "the target", name), request.target)
     features = table.drop_columns([request.target])
-    sample_weight = None
+    extra: dict[str, Any] = {}
     if request.weight is not None:
-        sample_weight = column_of(table, request.weight, "the weights", name).to_numpy()
+        extra["sample_weight"] = column_of(features, request.weight, "the weights", name).to_numpy()
         features = features.drop_columns([request.weight])
+    if request.groups:
+        for column in request.groups:
+            column_of(features, column, "--groups", name)
+        extra["groups"] = features.select(list(request.groups))
+        features = features.drop_columns(list(request.groups))
     for column in kinds:
         column_of(features, column, "--kind", name)
     if not features.num_columns:
         raise ValueError(f"{name} has no column besides the target {request.target!r}; give it some to predict from.")
     task = choose_task(y, request.target, request.task, request.notes)
-    model: OptimalTreeBase = _make(task, request, kinds)
+    model: Any = _make(task, request, kinds)
+    if request.groups and "groups" not in inspect.signature(model.fit).parameters:
+        raise ValueError("This release of omtree has no constraints on groups; leave --groups out.")
     terminal_notes = [] if request.quiet else request.notes
     for remark in terminal_notes:
         terminal.note(remark)
@@ -90,7 +99,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         warnings.simplefilter("always")
         try:
             with terminal.progress(request.parameters["time_limit"], request.quiet):
-                model.fit(features, y.astype(float) if task == "regression" else y, sample_weight=sample_weight)
+                model.fit(features, y.astype(float) if task == "regression" else y, **extra)
         except ValueError as fault:
             raise type(fault)(_in_options(str(fault))) from fault
         model.target_name_ = request.target
@@ -106,7 +115,8 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         print()
         terminal.show_certificate(model.certificate_)
     _finish(model, request, features, y)
-    return model
+    fitted: OptimalTreeBase = model
+    return fitted
 
 
 def _finish(model: OptimalTreeBase, request: FitRequest, features: pa.Table, y: Any) -> None:

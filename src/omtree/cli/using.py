@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ import pyarrow.parquet
 
 from omtree.cli import terminal
 from omtree.cli.modelling import check_writable, load_model, read_rows, read_target
-from omtree.cli.reading import column_of
 from omtree.show.text import number
 
 if TYPE_CHECKING:
@@ -114,11 +114,13 @@ def run_audit(
     model_path: str,
     data: str,
     target: str | None,
-    groups: str | None,
     delimiter: str | None,
     missing: tuple[str, ...],
 ) -> bool:
-    """Show errors and constraints on new data; whether all constraints hold."""
+    """Show errors and constraints on new data; whether all constraints hold.
+
+    The columns that the constraints' groups are in are found in the data by name.
+    """
     model: Any = load_model(model_path)
     table, rows = read_rows(model, data, delimiter=delimiter, missing=missing)
     y = read_target(table, _target(model, target), model, data)
@@ -128,11 +130,11 @@ def run_audit(
         print(f"in training: {number(trained.value)} {trained.unit}, weight {number(trained.weight)}")
     if "classes_" in vars(model):
         _confusion(model, rows, y)
-    given = {} if groups is None else {"groups": column_of(table, groups, "the groups", data).to_numpy()}
-    checked = model.audit(rows, y, **given) if hasattr(model, "audit") else ()
-    if groups is not None and not hasattr(model, "audit"):
-        raise ValueError("This release of omtree has no constraints on groups; leave --groups out.")
-    return _constraint_table(checked)
+    if not hasattr(model, "audit"):
+        return True
+    named = {name for constraint in model.constraints for name in getattr(constraint, "group_columns", ())}
+    groups = [name for name in table.column_names if name in named]
+    return _constraint_table(model.audit(rows, y, **({"groups": table.select(groups)} if groups else {})))
 
 
 def _confusion(model: Any, rows: Any, y: Any) -> None:
@@ -157,11 +159,15 @@ def _constraint_table(checked: Any) -> bool:
     rows = []
     for check in checks:
         holds = check.slack >= -1e-9 * max(1.0, abs(check.limit))
-        rows.append(
-            [check.name, number(check.value), number(check.limit), number(check.slack), "yes" if holds else "NO"]
-        )
+        sense = getattr(check, "sense", "at least")
+        rows.append([check.name, _shown(check.value), f"{sense} {_shown(check.limit)}", _shown(check.slack)])
+        rows[-1].append("yes" if holds else "NO")
     terminal.show_table("constraints", ["constraint", "value", "limit", "slack", "holds"], rows)
     return all(row[-1] == "yes" for row in rows)
+
+
+def _shown(value: float) -> str:
+    return number(value) if math.isfinite(value) else "-" if math.isnan(value) else str(value)
 
 
 def _target(model: Any, target: str | None) -> str:

@@ -33,7 +33,9 @@ def to_plain(value: Any) -> Any:
         return value if math.isfinite(value) else {"number": repr(value)}
     if isinstance(value, np.ndarray):
         return to_plain(value.tolist())
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(to_plain, value), key=repr)
+    if isinstance(value, (list, tuple)):
         return [to_plain(item) for item in value]
     if isinstance(value, Mapping):
         return {"pairs": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
