@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -329,3 +331,31 @@ def test_same_table_same_model(tmp_path, run):
     for name in ("a.json", "b.json"):
         assert run("fit", data, "-t", "outcome", "-d", "2", "-o", str(tmp_path / name), "-q").code == 0
     assert load(tmp_path / "a.json").rules_.rules == load(tmp_path / "b.json").rules_.rules
+
+
+def test_terminal(credit):
+    """On a terminal the progress is shown while the fit runs, and the tree has colours; brackets stay as they are."""
+    screen, terminal = pty.openpty()
+    command = [*OMTREE, "fit", credit.data, "-t", "outcome", "-d", "2"]
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(command, stdout=terminal, stderr=terminal, env=environment) as process:
+        os.close(terminal)
+        shown = b""
+        while chunk := _read(screen):
+            shown += chunk
+    os.close(screen)
+    assert process.returncode == 0
+    text = shown.decode()
+    assert "Ctrl-C keeps the best" in text
+    assert "\x1b[1;" in text
+    assert "→" in text
+    assert "it is proven that no model can make fewer" in text
+
+
+def _read(screen: int) -> bytes:
+    try:
+        return os.read(screen, 65536)
+    except OSError:
+        # The other side is closed.
+        return b""
