@@ -25,6 +25,7 @@ from omtree.fitting import Plan
 from omtree.graph import FeatureGraph
 from omtree.objectives import Objective
 from omtree.rules import RuleSet
+from omtree.show.exporting import Exports
 from omtree.show.faces import ModelFaces
 from omtree.solving import smaller_space
 from omtree.targets import check_numbers, check_weights
@@ -32,7 +33,7 @@ from omtree.training import Training
 from omtree.tree import Tree
 
 
-class OptimalTreeBase(ModelFaces, BaseEstimator):  # type: ignore[misc]
+class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     """Which rule answers for a row, and smaller models of the same family."""
 
     n_features_in_: int

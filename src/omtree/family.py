@@ -48,3 +48,28 @@ class TreeFamily:
             for leaves in range(1, len(self) + 1):
                 self.tree(leaves)
         return {**self.__dict__, "_reader": None}
+
+
+class BuiltFamily(TreeFamily):
+    """A family whose trees are all built, as those of a saved model are.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The best tree with at most 1, 2, ... leaves.
+    proven : bool
+    """
+
+    def __init__(self, trees: Sequence[Tree], *, proven: bool = True) -> None:
+        self.proven = proven
+        self._built = tuple(trees)
+
+    def __len__(self) -> int:
+        return len(self._built)
+
+    def tree(self, leaves: int) -> Tree:
+        """The best tree with at most this many leaves."""
+        return self._built[leaves - 1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
