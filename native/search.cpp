@@ -238,7 +238,8 @@ SearchResult search_trees(const SearchProblem &problem, Control &control) {
     if (integers && BinarySearch::suits(problem, total)) {
         // Where the limit on leaves binds, the best tree needs all smaller budgets below it.
         const bool binds = problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth;
-        return BinarySearch(problem, control, total, problem.every_size || binds).run();
+        const bool every_size = problem.every_size || binds || BinarySearch::leaf_price(problem, total) == 0.0;
+        return BinarySearch(problem, control, total, every_size).run();
     }
     if (integers && total < 2e9) {
         return Run<std::int32_t>(problem, control, total)();

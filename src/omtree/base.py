@@ -34,9 +34,16 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
     tree_: Tree | None
     graph_: FeatureGraph
     certificate_: Certificate
-    loss_by_leaves_: FloatArray
     _family: TreeFamily
     _kinds: Mapping[str, Any] | None
+
+    @property
+    def loss_by_leaves_(self) -> FloatArray:
+        """The best loss with at most 1, 2, ... leaves."""
+        family: TreeFamily | None = vars(self).get("_family")
+        if family is None:
+            raise AttributeError("loss_by_leaves_ is known of models that were fitted with structure='tree'.")
+        return np.array(family.losses)
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The rule that answers for each row, as a position in ``rules_``.
@@ -86,6 +93,8 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
 
     def with_leaves(self, leaves: int) -> Self:
         """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
+
+        Pickling a model finds the trees of all sizes first, since the training rows are not pickled.
 
         Parameters
         ----------

@@ -99,7 +99,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     graph_ : FeatureGraph
         The conditions the rules were made of.
     loss_by_leaves_ : array of float
-        Trees only: the best loss with at most 1, 2, ... leaves.
+        Trees only: the best loss with at most 1, 2, ... leaves. Where the fit did not need the smaller sizes, they are
+        searched for when they are first asked for, within `time_limit` again.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the columns of ``X`` have names.
@@ -207,7 +208,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=2)
         certificate = self._certificate(outcome, training, objective, deadline)
 
-        for name in ("feature_names_in_", "loss_by_leaves_", "_family"):
+        for name in ("feature_names_in_", "_family"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
@@ -219,7 +220,6 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         self.tree_ = outcome.tree
         self.certificate_ = certificate
         if outcome.family is not None:
-            self.loss_by_leaves_ = np.array(outcome.losses)
             self._family = outcome.family
         return self
 
@@ -264,7 +264,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             seed=seed,
             deadline=Deadline(0.0) if interrupted else deadline,
             progress=progress,
-            start=leaves_of(prepared.answer.roots[-1]) if prepared.answer is not None and prepared.on_all else (),
+            start=leaves_of(prepared.answer.root) if prepared.answer is not None and prepared.on_all else (),
         )
         found = replace(found, seconds={**spent, **found.seconds})
         if interrupted and found.status != "optimal":

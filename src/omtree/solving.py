@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from omtree import columns, search
 from omtree.certificate import Status
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
-from omtree.family import TreeFamily
+from omtree.family import SizedTrees, TreeFamily
 from omtree.problem import Node, Path, Problem, Solution
 from omtree.progress import Progress
 from omtree.rules import RuleSet
@@ -22,15 +23,12 @@ from omtree.tree import Tree
 
 @dataclass(frozen=True)
 class TreeAnswer:
-    """What the tree search found: a solution in the common terms, and the best tree of every size.
-
-    `proven` says whether the loss of every size is: at a limit, that of the largest alone can be.
-    """
+    """What the tree search found: a solution in the common terms, the best tree, and how to get those of all sizes."""
 
     solution: Solution
-    roots: Sequence[Node]
-    losses: Sequence[float]
-    proven: bool = True
+    root: Node
+    n_sizes: int
+    sizes: Callable[[], SizedTrees]
 
     def after(self, elapsed: float) -> TreeAnswer:
         """The answer with its times completed: what is not in it of the time so far went into the data."""
@@ -52,8 +50,7 @@ class Outcome:
     rounds : int
         How often the thresholds were chosen; 1 when they were fixed.
     family : TreeFamily or None
-        The best tree of every size, with `losses`; None when the model was not searched for as a tree.
-    losses : sequence of float
+        The best tree of every size; None when the model was not searched for as a tree.
     """
 
     problem: Problem
@@ -62,14 +59,12 @@ class Outcome:
     tree: Tree | None
     rounds: int = 1
     family: TreeFamily | None = None
-    losses: Sequence[float] = ()
 
     @classmethod
     def of_tree(cls, problem: Problem, answer: TreeAnswer, classes: Sequence[Any], rounds: int) -> Outcome:
         """The best tree of an answer."""
-        family = TreeFamily(answer.roots, problem, classes, proven=answer.proven)
-        tree = family.tree(len(family))
-        return cls(problem, answer.solution, tree.rules, tree, rounds, family, answer.losses)
+        family = TreeFamily(answer.root, answer.n_sizes, answer.sizes, problem, classes)
+        return cls(problem, answer.solution, family.largest.rules, family.largest, rounds, family)
 
     @classmethod
     def of_rules(cls, problem: Problem, found: Solution, classes: Sequence[Any], rounds: int) -> Outcome:
@@ -120,7 +115,7 @@ def solve_tree(
     n_jobs: int,
     cache_mb: float,
 ) -> TreeAnswer:
-    """The best tree of every size.
+    """The best tree, and those of all sizes for whoever asks.
 
     Raises
     ------
@@ -129,19 +124,55 @@ def solve_tree(
     """
     if not problem.graph.levels:
         single = _single_rule(problem)
-        return TreeAnswer(single, [Node(single.paths[0].label)], [single.value])
-    found = search.solve(
-        problem, splits=splits, max_children=max_children, n_jobs=n_jobs, cache_mb=cache_mb, deadline=deadline
-    )
-    if not np.isfinite(found.losses).all():
+        root = Node(single.paths[0].label)
+        return TreeAnswer(single, root, 1, lambda: SizedTrees([root], [single.value], proven=True))
+    run = partial(search.solve, problem, splits=splits, max_children=max_children, n_jobs=n_jobs, cache_mb=cache_mb)
+    found = run(deadline=deadline, every_size=False)
+    if found.tree is None:
         raise InfeasibleError(f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf.")
     status: Status = "interrupted" if found.interrupted else found.status
     if status == "time_limit" and found.value - found.bound <= gap * found.value:
         status = "optimal" if found.value <= found.bound else "gap_reached"
     solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
+    if np.isfinite(found.losses).all():
+        all_sizes = _sized(found)
+        return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
     return TreeAnswer(
-        solution, cast(Sequence[Node], found.trees), found.losses.tolist(), proven=found.status == "optimal"
+        solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
     )
+
+
+def _sized(found: search.TreeSolution) -> SizedTrees:
+    return SizedTrees(cast(Sequence[Node], found.trees), found.losses.tolist(), found.status == "optimal")
+
+
+def _search_sizes(run: Callable[..., search.TreeSolution], root: Node, value: float, deadline: Deadline) -> SizedTrees:
+    """The best trees of all sizes, by a search that has the time of the fit once more.
+
+    Parameters
+    ----------
+    run : callable
+        The search, with all that the fit gave it.
+    root : Node
+        The tree of the fit; it is the one of every size that has none with a lower loss.
+    value : float
+        Its loss.
+    deadline : Deadline
+        That of the fit.
+    """
+    found = run(deadline=deadline.again(), every_size=True)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    sized = _sized(found)
+    roots, losses = list(sized.roots), list(sized.losses)
+    for size in range(_n_leaves(root), len(roots) + 1):
+        if value <= losses[size - 1]:
+            roots[size - 1], losses[size - 1] = root, value
+    return SizedTrees(roots, losses, sized.proven)
+
+
+def _n_leaves(node: Node) -> int:
+    return sum(_n_leaves(child) for _, child in node.branches) or 1
 
 
 def search_space(
