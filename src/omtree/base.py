@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.certificate import Certificate
 from omtree.data.build import encode_rows
-from omtree.data.columns import as_frame, read_columns
+from omtree.data.columns import as_frame, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.family import TreeFamily
 from omtree.graph import FeatureGraph
@@ -152,4 +152,6 @@ def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
         as_frame(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
-        validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+        # What is a table of numbers already needs no check of the whole.
+        plain = is_number_matrix(X)
+        validate_data(estimator, X, reset=reset, skip_check_array=plain, dtype=None, ensure_all_finite=False)
