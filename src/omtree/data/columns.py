@@ -199,9 +199,9 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
 
 def _from_text(name: str, native: Any) -> Column | None:
     """A column of text whose library can number the distinct cells; None where it cannot, or there is none."""
-    if not hasattr(native, "factorize"):
+    if not hasattr(getattr(native, "array", None), "factorize"):
         return None
-    codes, distinct = native.factorize()
+    codes, distinct = native.array.factorize()
     levels = distinct.tolist()
     if set(map(type, levels)) != {str}:
         return None
