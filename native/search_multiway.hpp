@@ -131,6 +131,7 @@ template <typename Count> class Searcher {
         std::vector<double> beside;
         std::vector<double> pair_floors; ///< by code and second feature: loss that no tree of depth two avoids
         std::vector<char> exact;
+        std::vector<int> most_leaves; ///< by block: what it has the support for
         std::vector<int> positions;
         std::vector<int> wanted;
         std::vector<std::pair<int, int>> choice;
@@ -173,6 +174,7 @@ template <typename Count> class Searcher {
                 const std::vector<double> &upper, Values &out, bool record);
 
     Shared<Count> &shared_;
+    unsigned ticks_ = 0;
     Control *control_;
     const SearchProblem &problem_;
     int n_features_;

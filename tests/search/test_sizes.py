@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from test_solve import brute_force, check_trees, random_problem
 
 import datasets
 from omtree import OptimalTreeClassifier
@@ -21,8 +22,9 @@ def n_leaves(node: Node) -> int:
     return sum(n_leaves(child) for _, child in node.branches) or 1
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_the_best_tree_of_any_size_has_the_fewest_leaves(seed: int) -> None:
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+@pytest.mark.parametrize("seed", range(120))
+def test_the_best_tree_of_any_size_has_the_fewest_leaves(seed: int, splits: str) -> None:
     """Without the other sizes: the same loss and bound, and no more leaves than that loss takes; bounds on and off."""
     rng = np.random.default_rng(9000 + seed)
     table = datasets.random_table(
@@ -34,17 +36,36 @@ def test_the_best_tree_of_any_size_has_the_fewest_leaves(seed: int) -> None:
         costs = rng.integers(0, 4, (n_classes, int(rng.integers(1, 4)))).astype(float)
     depth = int(rng.integers(1, 5))
     support = float(rng.choice([1.0, 2.0, 4.0, 9.0]))
-    problem = Problem(table, FeatureGraph(table.features), costs, depth, 2**depth, support)
-    every = solve(problem, splits="binary", use_bounds=False)
+    most = 2**depth if rng.random() < 0.5 else int(rng.integers(1, 2**depth + 1))
+    problem = Problem(table, FeatureGraph(table.features), costs, depth, most, support)
+    every = solve(problem, splits=splits, use_bounds=False)  # type: ignore[arg-type]
     fewest = 1 + int(np.flatnonzero(every.losses == every.value)[0]) if np.isfinite(every.value) else 0
     for use_bounds, use_cache, n_jobs in ((True, True, 1), (True, False, 1), (True, True, 2), (False, True, 1)):
         last = solve(
-            problem, splits="binary", every_size=False, use_bounds=use_bounds, use_cache=use_cache, n_jobs=n_jobs
+            problem,
+            splits=splits,  # type: ignore[arg-type]
+            every_size=False,
+            use_bounds=use_bounds,
+            use_cache=use_cache,
+            n_jobs=n_jobs,
         )
         assert last.value == every.value
         if last.tree is not None:
             assert n_leaves(last.tree) == fewest
             assert last.bound == last.value
+
+
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+@pytest.mark.parametrize("seed", range(60))
+def test_one_size_equals_brute_force(seed: int, splits: str) -> None:
+    """The loss of the last size alone is that of brute force, for any weights and costs and limits that bind."""
+    rng = np.random.default_rng(12000 + seed)
+    problem = random_problem(rng)
+    max_children = None if rng.random() < 0.7 else 2
+    last = solve(problem, splits=splits, max_children=max_children, every_size=False)  # type: ignore[arg-type]
+    expected = brute_force(problem, splits=splits, max_children=max_children)
+    np.testing.assert_allclose(last.value, expected[-1], atol=1e-9)
+    check_trees(problem, last, splits, max_children)
 
 
 def test_the_bound_of_a_search_that_was_stopped() -> None:
