@@ -299,7 +299,7 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
 
 template <typename Count>
 void Searcher<Count>::second_feature(const Count *slab, int feature, int budget, const std::vector<double> &upper,
-                                     Values &out, bool record) {
+                                     Values &out, bool record, const double *floors) {
     Level &level = *levels_[2];
     const SearchFeature &f = problem_.features[feature];
     const int width = shared_.width;
@@ -312,15 +312,18 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
         }
     }
     // A loss below which no tree gets, by code: one more split into as many leaves as there are values.
-    const bool floors = problem_.use_bounds;
     level.floors.assign(f.n_codes, 0.0);
-    const char before = used[feature];
-    used[feature] = 1;
-    for (int code = 0; floors && code < f.n_codes; ++code) {
-        const double leaf = shared_.cost.loss(level.histogram.data() + code * n_classes_);
-        level.floors[code] = leaf > 0.0 ? split_floor(slab + static_cast<std::size_t>(code) * width, leaf) : 0.0;
+    if (problem_.use_bounds && floors != nullptr) {
+        std::copy_n(floors, f.n_codes, level.floors.begin());
+    } else if (problem_.use_bounds) {
+        const char before = used[feature];
+        used[feature] = 1;
+        for (int code = 0; code < f.n_codes; ++code) {
+            const double leaf = shared_.cost.loss(level.histogram.data() + code * n_classes_);
+            level.floors[code] = leaf > 0.0 ? split_floor(slab + static_cast<std::size_t>(code) * width, leaf) : 0.0;
+        }
+        used[feature] = before;
     }
-    used[feature] = before;
     if (!begin(level, feature, 2, budget)) {
         return;
     }
@@ -329,7 +332,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     for (std::size_t i = 0; i < level.present.size(); ++i) {
         add_counts(from_left(i), slab + level.present[i] * static_cast<std::size_t>(width), width, from_left(i + 1));
     }
-    split(level, feature, budget, upper, out, record, floors, 1, [&](int child_budget, Values &child) {
+    split(level, feature, budget, upper, out, record, problem_.use_bounds, 1, [&](int child_budget, Values &child) {
         // Neighbours in the order of the codes are the difference of two sums from the left.
         const int first = level.positions.front();
         const int last = level.positions.back();

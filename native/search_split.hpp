@@ -89,7 +89,8 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         partition.solve();
         wanted.clear();
         for (int m = 2; m <= budget; ++m) {
-            if (partition.best(m) < level.upper[m]) {
+            // Where one more leaf gains nothing, the way with fewer is as good.
+            if (partition.best(m) < level.upper[m] && (m == 2 || partition.best(m) < partition.best(m - 1))) {
                 partition.choice(m, level.choice);
                 for (const auto &[block, leaves] : level.choice) {
                     if (leaves > 1 && !level.exact[block]) {
