@@ -186,29 +186,11 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         raise _not_a_date(name)
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
-    if isinstance(dtype, nw.String):
-        column = _from_text(name, series.to_native())
-        if column is not None:
-            return column
     levels = _ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
         return _with_levels(name, "ordinal", cells, levels)
     return _from_cells(name, cells)
-
-
-def _from_text(name: str, native: Any) -> Column | None:
-    """A column of text whose library can number the distinct cells; None where it cannot, or there is none."""
-    if not hasattr(getattr(native, "array", None), "factorize"):
-        return None
-    codes, distinct = native.array.factorize()
-    levels = distinct.tolist()
-    if set(map(type, levels)) != {str}:
-        return None
-    rank = np.empty(len(levels) + 1, dtype=np.int32)
-    rank[sorted(range(len(levels)), key=levels.__getitem__)] = np.arange(len(levels))
-    rank[-1] = -1  # where missing cells, whose code is -1, look
-    return Column(name, "nominal", rank[codes], bool((codes < 0).any()), tuple(sorted(levels)))
 
 
 def _ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | None:
