@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from model.random_models import reader
 from omtree.constraints import Answers, Compiled, Constraint, GroupColumn, Samples, Setting, compile_constraints
 from omtree.data.build import encode_rows, make_features, make_table
 from omtree.data.columns import Columns, read_columns
@@ -102,7 +103,7 @@ def random_case(seed: int, *, n_classes: int = 2, n_leaves: int = 6, scaled: boo
     n_labels = max(1, n_classes)
     table = make_table(columns, features, labels, n_labels, weight if scale is None else weight * scale[y])
     problem = Problem(table, FeatureGraph(features), LinearLoss(1.0 - np.eye(n_labels)), 3, 8, 0.0)
-    tree = Tree.from_node(_node(rng, problem, 3, n_leaves), problem, classes or (0.0,))
+    tree = Tree.from_node(_node(rng, problem, 3, n_leaves), reader(problem, classes or (0.0,)))
     if not n_classes:
         tree = Tree.from_rules(RuleSet(tree.rules.rules, features, ())) or tree
     names = columns.names
@@ -150,7 +151,7 @@ def tiny_case(seed: int, n_samples: int = 14) -> Case:
     features, _ = make_features(columns, y, 2, weight, 4, "quantile")
     table = make_table(columns, features, y, 2, weight)
     problem = Problem(table, FeatureGraph(features), LinearLoss(1.0 - np.eye(2)), 2, 4, 0.0)
-    tree = Tree.from_node(Node(0), problem, ("no", "yes"))
+    tree = Tree.from_node(Node(0), reader(problem, ("no", "yes")))
     levels = {column.name: column.levels for column in columns if column.levels is not None}
     group_levels = {name: column.levels for name, column in groups.items()}
     setting = Setting(columns.names, columns.kinds, levels, ("no", "yes"), group_levels, "rules", 2, 4)

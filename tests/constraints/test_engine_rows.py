@@ -51,7 +51,7 @@ def solve(case: Case, *constraints: Constraint) -> Solution:
     table = make_table(case.columns, case.features, strata.of_sample, len(strata), case.weight)
     costs = (strata.label[:, None] != np.arange(len(case.classes))[None, :]).astype(float)
     problem = Problem(table, FeatureGraph(case.features), LinearLoss(costs), 2, 3, 1.0, rows=compiled.rows)
-    return columns.solve(problem, columns.Options(warm_start=False))
+    return columns.solve(problem)
 
 
 @pytest.mark.parametrize("make", MAKERS)
