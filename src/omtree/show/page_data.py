@@ -8,7 +8,8 @@ from typing import Any
 
 from omtree.data.table import Feature
 from omtree.data.wording import show_level, show_number
-from omtree.rules import Rule, RuleSet, TargetSummary
+from omtree.reading import TargetSummary
+from omtree.rules import Rule, RuleSet
 from omtree.show.summary import MOST_COLOURS, Summaries
 from omtree.show.text import number
 from omtree.show.words import answer, branch_words, condition_words, percent, shorten
@@ -82,6 +83,7 @@ def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summarie
         "answer": answer(rule.prediction),
         "rows": summaries.amount(rule.support),
         "loss": number(rule.loss),
+        "cost": number(rule.cost) if rule.cost else "",
         "parts": _parts(rule.class_weights, rules.classes),
         "spread": _spread(rule.targets),
     }
@@ -110,7 +112,7 @@ def _node(
         "feature": place[node.feature],
         "other": node.default,
         "parts": _parts(node.class_weights, tree.rules.classes),
-        "spread": _spread(getattr(node, "targets", None)),
+        "spread": _spread(node.targets),
     }
 
 
