@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from omtree import OptimalTreeClassifier
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.base import OptimalTreeBase
-from omtree.certificate import Certificate, ConstraintCheck
+from omtree.certificate import Certificate
+from omtree.constraints.audit import ConstraintCheck
 from omtree.data.table import Feature
 from omtree.graph import Condition, FeatureGraph
-from omtree.rules import Rule, RuleSet, TargetSummary
-from omtree.tree import Tree, TreeNode
+from omtree.reading import TargetSummary
+from omtree.rules import Rule, RuleSet
+from omtree.tree import Tree
 
 #: Texts that end attributes, elements, scripts, strings and lines where they are not treated as text.
 HOSTILE = (
@@ -101,17 +102,6 @@ def no_tree() -> tuple[Any, pd.DataFrame, np.ndarray]:
     return model, X, y
 
 
-@dataclass(frozen=True)
-class _WeighedNode(TreeNode):
-    """A node whose support does not come from classes."""
-
-    weight: float = 0.0
-
-    @property
-    def support(self) -> float:
-        return self.weight
-
-
 class NumberModel(OptimalTreeBase):
     """A model of a numeric target, put together by hand."""
 
@@ -145,22 +135,49 @@ def numbers() -> tuple[Any, pd.DataFrame, np.ndarray]:
     model.rules_ = RuleSet(rules, (area, floor), ())
     tree = Tree.from_rules(model.rules_)
     assert tree is not None
-    weight = {node.index: model.rules_[node.rule].support for node in tree.nodes if node.rule is not None}
-    for node in reversed(tree.nodes):
-        weight.setdefault(node.index, sum(weight.get(kid, 0.0) for kid in node.children))
-    if tree.nodes[0].support == 0.0:
-        fields = [{k: v for k, v in vars(node).items() if k in TreeNode.__dataclass_fields__} for node in tree.nodes]
-        tree.nodes = tuple(_WeighedNode(**f, weight=weight[f["index"]]) for f in fields)
     model.tree_ = tree
     model.graph_ = FeatureGraph((area, floor))
     model.n_features_in_, model.feature_names_in_, model._kinds = 2, np.array(X.columns, dtype=object), None
     value = sum(rule.loss for rule in rules)
-    checks = (ConstraintCheck("rows per <leaf>", 40.0, 30.0, 10.0),)
+    checks = (
+        ConstraintCheck("rows per <leaf>", 40.0, 30.0, 10.0, rule=2),
+        ConstraintCheck("reported only", 4.0, np.inf, np.inf, "at most"),
+        ConstraintCheck("nothing to measure", np.nan, 0.5, 0.0),
+        ConstraintCheck("missed", 7.0, 5.0, -2.0, "at most"),
+    )
     model.certificate_ = Certificate(
-        "time_limit", value, value / 2, 300.0, "squared error", "tree", 4, 2, "all <trees>", constraints=checks
+        "time_limit",
+        value,
+        value / 2,
+        300.0,
+        unit="squared error",
+        counted=False,
+        structure="tree",
+        leaves=4,
+        depth=2,
+        search_space="all <trees>",
+        constraints=checks,
     )
     model.loss_by_leaves_ = np.array([4 * value, 2 * value, 1.5 * value, value, value])
     return model, X, y
+
+
+@cache
+def patients() -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """A fitted tree that predicts a number."""
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes(as_frame=True)
+    y = data.target.to_numpy()
+    return OptimalTreeRegressor(max_depth=3, max_leaves=6, time_limit=10).fit(data.data, y), data.data, y
+
+
+@cache
+def by_f1() -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """A tree whose certificate speaks of a score, with labels that are numbers."""
+    _, X, y = flowers()
+    label = (y == "versicolor").astype(int)
+    return OptimalTreeClassifier(max_depth=2, max_leaves=3, objective="f1").fit(X, label), X, label
 
 
 EVERY = {
@@ -172,4 +189,6 @@ EVERY = {
     "mixed_rules": lambda: mixed("rules"),
     "no_tree": no_tree,
     "numbers": numbers,
+    "patients": patients,
+    "by_f1": by_f1,
 }

@@ -105,11 +105,25 @@ def test_what_is_proven_is_said() -> None:
     proven = " ".join(Page(render_report(examples.flowers()[0])).words)
     assert "Proven optimal" in proven
     assert "It is proven that no other model of its kind makes fewer" in proven
+    scored = " ".join(Page(render_report(examples.by_f1()[0])).words)
+    assert "has a F1 of" in scored
+    assert "It is proven that no other model of its kind has a higher one" in scored
     open_end = " ".join(Page(render_report(examples.numbers()[0])).words)
     assert "Not proven optimal, gap 50.0 %" in open_end
     assert "It is not proven to be the best" in open_end
     assert "time limit" in open_end
     assert "rows per <leaf>" in open_end
+
+
+def test_constraints_are_listed() -> None:
+    """Limits, slack and the worst rule are in the table; what has no number is a dash, and a miss is called one."""
+    page = render_report(examples.numbers()[0])
+    section = page[page.index('id="constraints"') : page.index('id="score') if 'id="score' in page else None]
+    lines = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in re.findall(r"<tr>(<td.*?)</tr>", section)][:4]
+    assert lines[0] == ["rows per &lt;leaf&gt;", "40", "at least 30", "10", "3", "yes"]
+    assert lines[1][1:5] == ["4", "none", "–", ""]
+    assert lines[2][1:4] == ["–", "at least 0.5", "0"]
+    assert "no</strong>" in lines[3][5]
 
 
 def test_counts_agree_with_the_model() -> None:

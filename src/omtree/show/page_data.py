@@ -83,6 +83,7 @@ def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summarie
         "answer": answer(rule.prediction),
         "rows": summaries.amount(rule.support),
         "loss": number(rule.loss),
+        "cost": number(rule.cost) if rule.cost else "",
         "parts": _parts(rule.class_weights, rules.classes),
         "spread": _spread(rule.targets),
     }
@@ -111,7 +112,7 @@ def _node(
         "feature": place[node.feature],
         "other": node.default,
         "parts": _parts(node.class_weights, tree.rules.classes),
-        "spread": _spread(getattr(node, "targets", None)),
+        "spread": _spread(node.targets),
     }
 
 

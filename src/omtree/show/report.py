@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from omtree.certificate import Certificate
+from omtree.constraints.audit import ConstraintCheck
 from omtree.data.wording import show_level, show_number
 from omtree.graph import Level
 from omtree.rules import RuleSet
@@ -114,7 +115,7 @@ def render_report(
         badge=_badge(certificate),
         proof=_proof(certificate),
         facts=_facts(certificate),
-        constraints=[dataclasses.asdict(check) for check in certificate.constraints],
+        constraints=[_constraint(check) for check in certificate.constraints],
         leaves=_leaves(rules),
         n_leaves=len(rules),
         tradeoff=_tradeoff(model),
@@ -153,15 +154,19 @@ def _gap(certificate: Certificate) -> str:
 def _proof(certificate: Certificate) -> list[str]:
     """What is proven, in plain sentences."""
     value, bound, weight = (number(x) for x in (certificate.value, certificate.bound, certificate.weight))
-    errors = certificate.unit == "errors"
-    if errors:
+    limit = f"go below {bound}"
+    if certificate.counted:
         share = f" ({100 * certificate.value / certificate.weight:.1f} %)" if certificate.weight > 0 else ""
-        sentences = [f"On the training data the model makes {value} errors in {weight}{share}."]
+        sentences = [f"On the training data the model makes {value} {certificate.unit} in {weight}{share}."]
+        less = "makes fewer"
+    elif certificate.score:
+        sentences = [f"On the training data the model has a {certificate.score} of {number(1.0 - certificate.value)}."]
+        less, limit = "has a higher one", f"have one above {number(1.0 - certificate.bound)}"
     else:
-        sentences = [f"On the training data the model has a loss of {value} ({certificate.unit})."]
+        sentences = [f"On the training data the model has a {certificate.unit} of {value}."]
+        less = "has a lower one"
     among = f" Compared were {certificate.search_space}." if certificate.search_space else ""
     if certificate.status == "optimal":
-        less = "makes fewer" if errors else "has a smaller one"
         sentences.append(f"It is proven that no other model of its kind {less}.{among}")
         sentences.append("The proof is about the training data; new data can only be judged by a test on new data.")
         return sentences
@@ -173,15 +178,18 @@ def _proof(certificate: Certificate) -> list[str]:
     }.get(certificate.status, certificate.status)
     sentences.append(
         f"It is not proven to be the best: the search ended because {why}. What is proven is that no model of "
-        f"its kind can go below {bound}: at most {_gap(certificate)} of the loss could be saved by a better one.{among}"
+        f"its kind can {limit}: at most {_gap(certificate)} of the loss could be saved by a better one.{among}"
     )
     return sentences
 
 
 def _facts(certificate: Certificate) -> list[tuple[str, str]]:
+    if certificate.score:
+        ends = [(certificate.score, 1.0 - certificate.value), ("upper bound", 1.0 - certificate.bound)]
+    else:
+        ends = [(certificate.unit, certificate.value), ("lower bound", certificate.bound)]
     facts = [
-        (certificate.unit, number(certificate.value)),
-        ("lower bound", number(certificate.bound)),
+        *((name, number(end)) for name, end in ends),
         ("gap", _gap(certificate)),
         ("status", certificate.status.replace("_", " ")),
         ("weight of all rows", number(certificate.weight)),
@@ -193,6 +201,22 @@ def _facts(certificate: Certificate) -> list[tuple[str, str]]:
         facts.append(("rules generated", f"{number(certificate.columns)}{pricing}"))
     facts.append(("seconds", f"{certificate.total_seconds:.2f}"))
     return facts
+
+
+def _constraint(check: ConstraintCheck) -> dict[str, Any]:
+    """A line of the table; a value that cannot be measured, and a limit that is none, are a dash."""
+
+    def shown(value: float) -> str:
+        return number(value) if math.isfinite(value) else "–"
+
+    return {
+        "name": shorten(check.name),
+        "value": shown(check.value),
+        "limit": f"{check.sense} {shown(check.limit)}" if math.isfinite(check.limit) else "none",
+        "slack": shown(check.slack),
+        "rule": "" if check.rule is None else str(check.rule + 1),
+        "met": check.met,
+    }
 
 
 def _leaves(rules: RuleSet) -> list[dict[str, Any]]:
@@ -225,8 +249,8 @@ def _tradeoff(model: Any) -> dict[str, Any] | None:
     return {
         "scene": tradeoff_scene(values, len(model.rules_), unit),
         "unit": unit,
-        "sentence": "The fewest errors that a tree with at most so many leaves can make."
-        if unit == "errors"
+        "sentence": f"The fewest {unit} that a tree with at most so many leaves can make."
+        if model.certificate_.counted
         else f"The smallest loss ({unit}) that a tree with at most so many leaves can have.",
         "rows": list(enumerate(values[:MOST_LEAVES], start=1)),
         "chosen": len(model.rules_),

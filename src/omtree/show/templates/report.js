@@ -153,6 +153,7 @@
       ? make("ol", { class: "steps" }, ...words.map((text) => make("li", {}, text)))
       : make("p", {}, rule ? "For every row." : "Every row starts here."));
     const pairs = [["covers", facts.rows], [rule ? "loss" : "loss below", facts.loss]];
+    if (facts.cost) pairs.push(["cost of its tests", facts.cost]);
     if (!rule) {
       pairs.push(["leaves below", String(leavesBelow(node))]);
       pairs.push(["unseen values go to", data.nodes[facts.other].branch]);
