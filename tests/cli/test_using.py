@@ -126,6 +126,15 @@ def test_audit_target(credit, fails, run, tmp_path):
     assert run("audit", credit.model, str(path), "--target", "truth").code == 0
 
 
+def test_audit_type_of_target(run, fails, tmp_path):
+    """Text where the model's classes are numbers is a fault, not a row of errors."""
+    data, path = tmp_path / "data.csv", tmp_path / "model.json"
+    data.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)), encoding="utf-8")
+    assert run("fit", str(data), "-t", "y", "-d", "1", "-o", str(path), "-q").code == 0
+    data.write_text("a,y\n1,yes\n2,no\n", encoding="utf-8")
+    assert "holds text such as 'yes'; the model's classes are numbers" in fails("audit", str(path), str(data))
+
+
 @pytest.mark.parametrize(("slack", "code"), [(0.1, 0), (-0.1, 1)])
 def test_audit_constraints(credit, run, monkeypatch, tmp_path, slack, code):
     """Constraints and their groups are checked on the new data; one that does not hold makes the exit code 1."""

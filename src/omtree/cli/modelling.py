@@ -79,6 +79,8 @@ def read_target(table: pa.Table, target: str, model: OptimalTreeBase, path: str)
         return np.array([text_of(value) for value in values.tolist()], dtype=object)
     if classes.dtype.kind == "b" and values.dtype.kind == "O":
         return np.array([str(value).lower() in ("true", "1") for value in values.tolist()])
+    if classes.dtype.kind in "iuf" and values.dtype.kind not in "iufb":
+        raise ValueError(f"The target {target!r} holds text such as {values[0]!r}; the model's classes are numbers.")
     return values
 
 
