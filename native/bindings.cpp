@@ -20,6 +20,7 @@
 
 #include "coding.hpp"
 #include "exact_cover.hpp"
+#include "general_fronts.hpp"
 #include "general_search.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
@@ -521,6 +522,23 @@ std::chrono::steady_clock::time_point moment(double seconds) {
                : Clock::time_point::max();
 }
 
+omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const omtree::RuleJudge &judge,
+                                       const std::vector<int> &columns, const std::vector<int> &n_codes,
+                                       const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+                                       const std::vector<std::vector<int>> &orders) {
+    if (codes.shape(1) != judge.n_rows()) {
+        throw nb::value_error("codes and judge differ in the number of rows");
+    }
+    omtree::GeneralProblem problem;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                  codes.data() + columns[i] * codes.shape(1)));
+    }
+    problem.columns = columns;
+    problem.judge = &judge;
+    return problem;
+}
+
 void bind_general_search(nb::module_ &m) {
     m.def(
         "search_general",
@@ -529,16 +547,8 @@ void bind_general_search(nb::module_ &m) {
            const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
            int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes, double seconds,
            bool use_bounds, bool use_cache) {
-            if (codes.shape(1) != judge.n_rows()) {
-                throw nb::value_error("search_general: codes and judge differ in the number of rows");
-            }
-            omtree::GeneralProblem problem;
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
-                                                          codes.data() + columns[i] * codes.shape(1)));
-            }
-            problem.columns = columns;
-            problem.judge = &judge;
+            omtree::GeneralProblem problem =
+                general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
             problem.max_depth = max_depth;
             problem.max_leaves = max_leaves;
             problem.binary = binary;
@@ -622,6 +632,64 @@ void bind_general_pricing(nb::module_ &m) {
         });
 }
 
+void bind_fronts(nb::module_ &m) {
+    m.def(
+        "attainable_vectors",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, Matrix<double> costs,
+           nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> forms,
+           const std::vector<std::string> &sense, double test_weight, Matrix<double> demands, Vector<double> at_least,
+           double budget, std::size_t most_vectors, const std::vector<int> &columns, const std::vector<int> &n_codes,
+           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, bool binary, int max_children,
+           std::size_t cache_bytes, double seconds, bool use_bounds, bool use_cache) {
+            using Sense = omtree::FrontTask::Sense;
+            omtree::FrontTask task;
+            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            task.problem.max_depth = max_depth;
+            task.problem.max_leaves = max_leaves;
+            task.problem.binary = binary;
+            task.problem.max_children = binary ? 2 : max_children;
+            task.problem.cache_bytes = cache_bytes;
+            task.problem.use_bounds = use_bounds;
+            task.problem.use_cache = use_cache;
+            task.n_forms = static_cast<int>(forms.shape(0));
+            task.n_strata = static_cast<int>(forms.shape(1));
+            task.n_labels = static_cast<int>(forms.shape(2));
+            if (sense.size() != forms.shape(0) || demands.shape(0) != at_least.size() ||
+                forms.shape(0) + at_least.size() > static_cast<std::size_t>(omtree::FrontTask::most_numbers) ||
+                costs.shape(0) != forms.shape(1) || costs.shape(1) != forms.shape(2)) {
+                throw nb::value_error("attainable_vectors: the shapes do not fit");
+            }
+            task.costs.assign(costs.data(), costs.data() + costs.size());
+            task.forms.assign(forms.data(), forms.data() + forms.size());
+            for (const std::string &name : sense) {
+                task.sense.push_back(name == "min" ? Sense::least : name == "max" ? Sense::most : Sense::equal);
+            }
+            task.test_weight = test_weight;
+            task.demands.assign(demands.data(), demands.data() + demands.size());
+            task.at_least.assign(at_least.data(), at_least.data() + at_least.size());
+            task.budget = budget;
+            task.most_vectors = most_vectors;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::FrontResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::attainable_vectors(task, control); });
+            nb::list trees;
+            for (const omtree::SearchTree &tree : result.trees) {
+                trees.append(tree_as_lists(tree));
+            }
+            return nb::make_tuple(to_numpy(std::move(result.vectors)), to_numpy(std::move(result.losses)),
+                                  to_numpy(std::move(result.leaves)), trees, result.best, result.finished,
+                                  result.overflow, interrupted);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
+        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("most_vectors"),
+        nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"),
+        nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"),
+        nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
+}
+
 void bind_normal(nb::module_ &m) {
     using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
     m.def("add_normal_matrix",
@@ -679,6 +747,7 @@ NB_MODULE(_native, m) {
     bind_judge(m);
     bind_general_search(m);
     bind_general_pricing(m);
+    bind_fronts(m);
     bind_normal(m);
     bind_exact_cover(m);
 }

@@ -74,6 +74,11 @@ bool Searcher::recall(int depth, int budget, const std::vector<double> &upper, V
             out.loss[m] = known.values[m];
             out.feature[m] = known.feature[m];
         }
+        // A tree with fewer leaves will do where no better one was looked for.
+        if (out.loss[m] > out.loss[m - 1]) {
+            out.loss[m] = out.loss[m - 1];
+            out.feature[m] = out.feature[m - 1];
+        }
     }
     ++statistics.cache_hits;
     return true;

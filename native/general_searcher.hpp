@@ -105,6 +105,21 @@ struct Layout {
     int width = 0;          ///< number of all codes
 };
 
+/// What is known about the ways to split a box by one feature.
+struct Screen {
+    struct Block {
+        std::vector<std::uint8_t> codes;
+        CodeMask mask;
+    };
+    Partition partition; ///< with a lower bound of every block that a way below the cap has
+    int k = 0;
+    bool missing = false;
+    double paid = 0.0;             ///< per unit of weight, by a leaf that tests just this feature beyond the path
+    bool complete = false;         ///< whether such a leaf may be
+    std::vector<Block> blocks;     ///< empty where not usable
+    std::vector<double> histogram; ///< by code: statistics and a bound
+};
+
 class Searcher {
   public:
     Searcher(Shared &shared, Control &control);
@@ -119,7 +134,10 @@ class Searcher {
     bool may_split(int feature);
     Verdict judge_leaf(const RowList &rows);
     void restrict(const RowList &rows, int feature, const CodeMask &mask, RowList &out) const;
+    /// Whether some tree with this feature at the root costs less than `cap`; `out` tells which ways may.
+    bool screen(const RowList &rows, int depth, int budget, int feature, double cap, Screen &out);
     void watch(Control &control) { control_ = &control; }
+    void check();
 
     Path path;
     SearchStatistics statistics;
@@ -135,6 +153,7 @@ class Searcher {
         std::vector<RowList> by_code; ///< rows by code of the feature that is split
         std::vector<int> present;
         bool missing = false;
+        bool begun = false;        ///< whether the last feature tried was worth splitting
         bool leaves_known = false; ///< whether the bound of a code is its value as a leaf
         bool complete = false;     ///< whether a leaf below may test just these features
         double paid = 0.0;
@@ -154,7 +173,6 @@ class Searcher {
         std::vector<std::pair<double, int>> order;
     };
 
-    void check();
     bool recall(int depth, int budget, const std::vector<double> &upper, Values &out, ConditionSet &key, Level &level);
     void remember(int depth, int budget, const std::vector<double> &upper, const Values &out, const ConditionSet &key,
                   Level &level);

@@ -126,6 +126,7 @@ bool Searcher::begin(Level &level, int feature, int depth, int budget, const std
                      const Values &out) {
     const SearchFeature &f = problem_.features[feature];
     const int n = shared_.n_statistics;
+    level.begun = false;
     level.present.clear();
     level.missing = false;
     level.all_floors = 0.0;
@@ -205,6 +206,7 @@ bool Searcher::begin(Level &level, int feature, int depth, int budget, const std
             }
         }
     }
+    level.begun = true;
     return true;
 }
 
@@ -245,6 +247,41 @@ void Searcher::accept(Level &level, int feature, int budget, const std::vector<d
             }
         }
     }
+}
+
+bool Searcher::screen(const RowList &rows, int depth, int budget, int feature, double cap, Screen &out) {
+    Level &level = *levels_[depth];
+    level.begun = false;
+    Values values;
+    values.start(budget, infinity);
+    try_feature(rows, depth, budget, feature, std::vector<double>(budget + 1, cap), values, false);
+    const Partition &partition = level.partition;
+    bool below = false;
+    for (int m = 2; level.begun && m <= partition.budget(); ++m) {
+        below = below || partition.best(m) < cap;
+    }
+    if (!below) {
+        return false;
+    }
+    out.partition = partition;
+    out.missing = level.missing;
+    out.k = static_cast<int>(level.present.size()) - level.missing;
+    out.paid = level.paid;
+    out.complete = level.complete;
+    out.histogram = level.histogram;
+    out.blocks.assign(partition.n_blocks(), {});
+    for (int block = 0; block < partition.n_blocks(); ++block) {
+        if (partition.usable(block)) {
+            partition.positions(block, level.positions);
+            level.codes.clear();
+            for (const int position : level.positions) {
+                level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
+            }
+            out.blocks[block] = {level.codes, mask_of(level, feature, block)};
+            std::sort(out.blocks[block].codes.begin(), out.blocks[block].codes.end());
+        }
+    }
+    return true;
 }
 
 } // namespace omtree::general

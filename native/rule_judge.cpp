@@ -119,8 +119,8 @@ bool RuleJudge::may_test(std::span<const int> features, double &paid) const {
     return affordable(features) && shape.complete(features);
 }
 
-bool RuleJudge::leaves_labels(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
-                              std::vector<char> &labels) const {
+bool RuleJudge::allow(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                      std::vector<char> &labels) const {
     labels.clear();
     if (!supported(statistics[0])) {
         return false;
@@ -160,7 +160,7 @@ bool RuleJudge::leaves_labels(const double *statistics, RowNumbers rows, std::sp
 
 bool RuleJudge::allows(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                        std::span<const int> features, std::vector<char> &labels) const {
-    return shape.complete(features) && affordable(features) && leaves_labels(statistics, rows, conditions, labels);
+    return shape.complete(features) && affordable(features) && allow(statistics, rows, conditions, labels);
 }
 
 double RuleJudge::loss_under(int label, const double *statistics, RowNumbers rows) const {
@@ -184,7 +184,7 @@ Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<co
 Verdict RuleJudge::judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                                 double paid) const {
     std::vector<char> labels;
-    if (!leaves_labels(statistics, rows, conditions, labels)) {
+    if (!allow(statistics, rows, conditions, labels)) {
         return {std::numeric_limits<double>::infinity(), 0};
     }
     Verdict verdict = loss_->judge(statistics + 1, rows, labels.empty() ? nullptr : labels.data());

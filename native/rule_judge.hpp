@@ -104,6 +104,9 @@ class RuleJudge {
     /// The same for a rule whose features are known to be allowed and what is paid for them.
     Verdict judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                          double paid) const;
+    /// Whether some label is allowed, features aside; `labels` has a flag per label then, or is empty: all of them.
+    bool allow(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+               std::vector<char> &labels) const;
     /// Whether no rule for some of these rows can be allowed: they lack what fewer rows have even less of.
     bool hopeless(const double *statistics) const;
     /// Whether the rule is allowed with some label. `labels` gets a flag per label, or stays empty when the rule may
@@ -133,9 +136,6 @@ class RuleJudge {
     void finish();
 
   private:
-    /// Whether some label is left by the limits that are not about the features.
-    bool leaves_labels(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
-                       std::vector<char> &labels) const;
     double linear_value(const LinearLimit &limit, const double *statistics, int label) const;
 
     std::vector<double> statistics_;

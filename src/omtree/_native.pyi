@@ -147,6 +147,41 @@ def search_general(
     use_bounds: bool,
     use_cache: bool,
 ) -> tuple[list[float], list[Any], float, bool, bool, int, int, int]: ...
+def attainable_vectors(
+    codes: npt.NDArray[np.uint8],
+    judge: RuleJudge,
+    costs: npt.NDArray[np.float64],
+    forms: npt.NDArray[np.float64],
+    *,
+    sense: Sequence[str],
+    test_weight: float,
+    demands: npt.NDArray[np.float64],
+    at_least: npt.NDArray[np.float64],
+    budget: float,
+    most_vectors: int,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    binary: bool,
+    max_children: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+) -> tuple[
+    npt.NDArray[np.float64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int32],
+    list[Any],
+    float,
+    bool,
+    bool,
+    bool,
+]: ...
 
 class GeneralPricer:
     def __init__(

@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from omtree.show.text import number
 
+if TYPE_CHECKING:
+    from omtree.constraints.audit import ConstraintCheck
+
 #: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof.
 Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"]
-
-
-@dataclass(frozen=True)
-class ConstraintCheck:
-    """How a fitted model meets one constraint over the whole model: ``value >= limit``, with ``slack`` to spare."""
-
-    name: str
-    value: float
-    limit: float
-    slack: float
 
 
 @dataclass(frozen=True)
@@ -61,7 +54,7 @@ class Certificate:
     total_seconds : float
         Time of the whole fit.
     constraints : tuple of ConstraintCheck
-        Every constraint over the whole model, recomputed on the returned rules.
+        Every constraint with its value, limit and slack, recomputed on the returned rules.
 
     Examples
     --------
@@ -128,10 +121,7 @@ class Certificate:
         lines.append(("model", size))
         if self.search_space:
             lines.append(("among", self.search_space))
-        lines += [
-            (check.name, f"{number(check.value)}, at least {number(check.limit)} (slack {number(check.slack)})")
-            for check in self.constraints
-        ]
+        lines += [("constraint" if place == 0 else "", _check(check)) for place, check in enumerate(self.constraints)]
         if self.columns:
             pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[self.exact_pricing]
             rounds = _count(self.iterations, "round", "rounds")
@@ -173,6 +163,15 @@ def _relative(value: float, bound: float) -> float:
     if value <= bound:
         return 0.0
     return (value - bound) / abs(value) if value else math.inf
+
+
+def _check(check: ConstraintCheck) -> str:
+    if math.isnan(check.value):
+        return f"{check.name}: nothing to measure"
+    value = f"{check.name}: {number(check.value)}"
+    if math.isinf(check.limit):
+        return value
+    return f"{value}, {check.sense} {number(check.limit)} (slack {number(check.slack)})"
 
 
 def _count(n: int, one: str, many: str) -> str:

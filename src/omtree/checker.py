@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from omtree.certificate import Certificate, ConstraintCheck
+from omtree.certificate import Certificate
+from omtree.constraints import Answers, Budget, Constraint, ConstraintCheck, Samples, audit
+from omtree.constraints.audit import paths_of
 from omtree.data.table import CodeArray, FloatArray
 from omtree.errors import CertificateError
 from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
-from omtree.problem import GlobalRow
 from omtree.rules import RuleSet
 from omtree.targets import Target
+from omtree.tree import Tree
 
 
 def check(
@@ -27,7 +29,9 @@ def check(
     max_depth: int,
     max_leaves: int,
     min_support: float,
-    constraints: Sequence[GlobalRow] = (),
+    constraints: Sequence[Constraint] = (),
+    samples: Samples | None = None,
+    tree: Tree | None = None,
 ) -> tuple[ConstraintCheck, ...]:
     """Recompute what a certificate claims and complain about the first thing that is wrong.
 
@@ -43,8 +47,11 @@ def check(
     objective : Objective
     max_depth, max_leaves : int
     min_support : float
-    constraints : sequence of GlobalRow
-        Constraints over the whole model.
+    constraints : sequence of Constraint
+    samples : Samples, optional
+        As constraints see them; needed with `constraints` only.
+    tree : Tree, optional
+        Where the model was asked for as a tree.
 
     Returns
     -------
@@ -91,15 +98,47 @@ def check(
         raise CertificateError(
             f"The model has {len(rules)} rules; the certificate says {certificate.leaves}, the limit is {max_leaves}."
         )
-    _same("the value", certificate.value, value, tolerance)
+    _same("the value", certificate.value, value + _paid(rules, constraints), tolerance)
     if certificate.bound > certificate.value + tolerance:
         raise CertificateError(f"The bound {certificate.bound} is above the value {certificate.value}.")
     if certificate.status == "optimal" and certificate.value - certificate.bound > 1e-6 * certificate.value + tolerance:
         raise CertificateError(
             f"The status is optimal, but the bound {certificate.bound} is below the value {certificate.value}."
         )
-    labels = [rule.label for rule in rules]
-    return tuple(_check_row(row, class_weights, labels, tolerance) for row in constraints)
+    if not constraints:
+        return ()
+    if samples is None:
+        raise ValueError("samples are needed to check constraints.")
+    y = target.values if target.is_number else target.labels
+    weight = np.where(weight > 0, samples.weight, 0.0)
+    answers = Answers(
+        tuple(rules),
+        rules.features,
+        rules.classes,
+        owner,
+        y,
+        weight,
+        samples.groups,
+        None if tree is None else paths_of(tree),
+    )
+    checks = audit(constraints, answers)
+    for found in checks:
+        if not found.met:
+            raise CertificateError(
+                f"The constraint {found.name} has the value {found.value}; it should be {found.sense} {found.limit}."
+            )
+    return checks
+
+
+def _paid(rules: RuleSet, constraints: Sequence[Constraint]) -> float:
+    """What the tests of the rules add to the loss."""
+    paid = 0.0
+    for budget in constraints:
+        if isinstance(budget, Budget) and budget.weight > 0:
+            for rule in rules:
+                tests = [rules.features[condition.feature].name for condition in rule.conditions]
+                paid += budget.weight * budget.price(tests) * rule.support
+    return paid
 
 
 def _owners(rules: RuleSet, codes: CodeArray, weight: FloatArray) -> npt.NDArray[np.intp]:
@@ -153,14 +192,6 @@ def _number_losses(
         claimed, found = float(rule.prediction), float(objective.predict(statistics))
         _same(f"the prediction of rule {r}", claimed, found, 1e-9 * max(1.0, abs(found)))
     return losses
-
-
-def _check_row(row: GlobalRow, class_weights: FloatArray, labels: Sequence[int], tolerance: float) -> ConstraintCheck:
-    value = float((class_weights @ row.coefficient)[np.arange(len(labels)), labels].sum())
-    slack = value - row.at_least
-    if slack < -tolerance * max(1.0, float(np.abs(row.coefficient).max(initial=0.0))):
-        raise CertificateError(f"The constraint {row.name} has value {value}, below its limit {row.at_least}.")
-    return ConstraintCheck(row.name, value, row.at_least, slack)
 
 
 def _same(what: str, claimed: float | Sequence[float], found: float | FloatArray, tolerance: float) -> None:

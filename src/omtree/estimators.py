@@ -40,7 +40,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         second class is the positive one. Or your own: an `Objective`, or a function from `RuleStatistics` to the loss
         of a rule.
     constraints : sequence of Constraint, default=()
-        What the whole model has to respect.
+        What rules and the whole model have to respect; see `omtree.constraints`.
     n_bins : int, default=8
         About how many bins a numeric column has; one with fewer distinct values keeps them all.
     categories : {"groups", "values"}, default="groups"
@@ -169,7 +169,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         self.beta = beta
         self.smoothing = smoothing
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the best model for the data.
 
         Parameters
@@ -178,6 +178,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             numpy, pandas, polars or pyarrow.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
+        groups : array, series or data frame, optional
+            Group columns that constraints name and rules may not test; those in ``X`` need not be given.
 
         Returns
         -------
@@ -199,7 +201,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         def read() -> Training:
             return Training.of_classes(X, y, sample_weight, self.class_weight, self.feature_kinds)
 
-        training = self._fit(X, read, objective, deadline)
+        training = self._fit(X, read, groups, objective, deadline)
         self.classes_ = training.target.classes
         return self
 
@@ -250,7 +252,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         What is minimised: "squared" (rules predict means), "absolute" (medians), "quantile", "huber" or "poisson"
         (means of counts). Or your own: an `Objective`, or a function from `RuleStatistics` to the loss of a rule.
     constraints : sequence of Constraint, default=()
-        What the whole model has to respect.
+        What rules and the whole model have to respect; see `omtree.constraints`.
     n_bins : int, default=8
         About how many bins a numeric column has; one with fewer distinct values keeps them all.
     categories : {"groups", "values"}, default="groups"
@@ -368,7 +370,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         self.quantile = quantile
         self.delta = delta
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the best model for the data.
 
         Parameters
@@ -377,6 +379,8 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
             numpy, pandas, polars or pyarrow.
         y : array of float, shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
+        groups : array, series or data frame, optional
+            Group columns that constraints name and rules may not test; those in ``X`` need not be given.
 
         Returns
         -------
@@ -392,7 +396,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         check_parameters(vars(self))
         objective = find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
         deadline = Deadline(self.time_limit)
-        self._fit(X, lambda: Training.of_numbers(X, y, sample_weight, self.feature_kinds), objective, deadline)
+        self._fit(X, lambda: Training.of_numbers(X, y, sample_weight, self.feature_kinds), groups, objective, deadline)
         return self
 
     @property

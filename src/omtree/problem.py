@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,10 @@ from omtree.data.table import FloatArray, Table
 from omtree.graph import Condition, FeatureGraph
 from omtree.limits import RuleLimits
 from omtree.losses import LinearLoss, Loss
+
+if TYPE_CHECKING:
+    from omtree.constraints.compile import BoundSum
+    from omtree.constraints.demands import CurvedLimit
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +61,10 @@ class Problem:
         The class that each statistic is the weight of, where the classes are divided; None: one statistic per class.
     conflict : callable or None
         Whether two rules may not be in one model.
+    curved : tuple of CurvedLimit
+        Constraints over the whole model that are linear in no finite way.
+    sums : tuple of BoundSum
+        Constraints on sums over the rules of any number of each.
     """
 
     table: Table
@@ -68,6 +77,8 @@ class Problem:
     limits: RuleLimits = field(default_factory=RuleLimits)
     class_of_stratum: npt.NDArray[np.intp] | None = None
     conflict: Callable[[Path, Path], bool] | None = None
+    curved: tuple[CurvedLimit, ...] = ()
+    sums: tuple[BoundSum, ...] = ()
 
     @property
     def plain(self) -> bool:

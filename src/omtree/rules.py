@@ -39,6 +39,8 @@ class Rule:
         Position of `prediction` among the classes; 0 where the target is a number.
     targets : TargetSummary or None
         The spread of the target, where it is a number.
+    cost : float
+        What the tests of the rule cost under a `Budget`; 0 without one.
     """
 
     conditions: tuple[Condition, ...]
@@ -48,6 +50,7 @@ class Rule:
     loss: float
     label: int
     targets: TargetSummary | None = None
+    cost: float = 0.0
 
     def __str__(self) -> str:
         prediction = number(self.prediction) if self.targets is not None else self.prediction
@@ -97,13 +100,14 @@ class RuleSet(Sequence[Rule]):
         features = problem.table.features
         facts = reader.facts(rule_of_rows(paths, problem.table.codes), [path.label for path in paths])
         level = {id(level.feature): level.index for level in problem.graph}
+        prices = problem.limits.prices
         rules = []
         for path, fact in zip(paths, facts, strict=True):
             conditions = sorted(path.conditions, key=lambda condition: level[id(features[condition.feature])])
             worded = tuple(in_words(condition, features) for condition in conditions)
-            rules.append(
-                Rule(worded, fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets)
-            )
+            cost = 0.0 if prices is None else prices.price(condition.feature for condition in conditions)
+            own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets, cost)
+            rules.append(Rule(worded, *own))
         return cls(rules, features, reader.target.classes.tolist())
 
     def by_support(self) -> RuleSet:

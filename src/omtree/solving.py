@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from omtree import columns, search
 from omtree.certificate import Status
 from omtree.columns.start import leaves_of
+from omtree.curved import solve_curved
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
 from omtree.family import TreeFamily
@@ -22,8 +24,18 @@ from omtree.progress import Progress
 from omtree.reading import Reader
 from omtree.rules import RuleSet
 from omtree.scores import Additive, BestScore, best_score
-from omtree.search.constrained import Priced, TreeMaster
+from omtree.search.constrained import Priced, TreeMaster, close_gap
+from omtree.search.fronts import attainable
 from omtree.tree import Tree, summary_of
+
+NO_TREE = Solution(
+    (),
+    "infeasible",
+    math.inf,
+    math.inf,
+    reason="No tree meets the constraints over the whole model; relax some of them.",
+)
+OUT_OF_TIME = "time_limit ended before any model met the constraints; raise it, or relax the constraints."
 
 
 @dataclass(frozen=True)
@@ -124,12 +136,22 @@ class RulesSolver:
                 )
             if solution.status == "interrupted":
                 raise KeyboardInterrupt
-            raise ValueError(
-                "time_limit ended before any model met the constraints; raise it, or relax the constraints."
-            )
+            raise ValueError(OUT_OF_TIME)
         return solution
 
     def _add_up(self, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
+        if problem.curved:
+
+            def solve(additive: Problem) -> Additive[Solution]:
+                found = self._add_up(additive, deadline, start)
+                return Additive(found, found.paths, found.bound, found.status)
+
+            branched = solve_curved(problem, solve)
+            if branched.answer is None:
+                return Solution((), branched.status, math.inf, branched.bound)
+            return replace(
+                branched.answer, status=branched.status, value=branched.value, bound=branched.bound, lp_value=None
+            )
         if not problem.graph.levels and problem.plain and not problem.rows:
             return _single_rule(problem)
         return columns.solve(problem, self.options, deadline, start=start, progress=self.progress)
@@ -184,6 +206,16 @@ class TreeSolver:
         return answer
 
     def _add_up(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        if problem.curved:
+            branched = solve_curved(problem, lambda additive: _additive(self._add_up(additive, deadline)))
+            if branched.answer is None:
+                if branched.status != "infeasible":
+                    raise ValueError(OUT_OF_TIME)
+                return TreeAnswer(NO_TREE, [], [], every_size=False)
+            solution = replace(
+                branched.answer.solution, status=branched.status, value=branched.value, bound=branched.bound
+            )
+            return TreeAnswer(solution, branched.answer.roots[-1:], [branched.value], every_size=False)
         if problem.rows:
             return self._constrained(problem, deadline)
         found = self._search(problem, deadline)
@@ -220,30 +252,43 @@ class TreeSolver:
         started = deadline.elapsed
         master = TreeMaster(problem, priced)
         relaxed = master.run(deadline)
+        if relaxed.bound == math.inf:
+            return TreeAnswer(NO_TREE, [], [], every_size=False)
+        costs = problem.row_costs()
+        closed = close_gap(
+            master,
+            relaxed,
+            deadline,
+            partial(attainable, splits=self.splits, max_children=self.max_children, cache_mb=self.cache_mb),
+            whole=bool((costs == np.round(costs)).all()),
+        )
         seconds = {"search": deadline.elapsed - started}
-        if math.isinf(relaxed.bound) and relaxed.bound > 0:
-            reason = "No tree meets the constraints over the whole model; relax some of them."
-            return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), [], [], every_size=False)
-        if relaxed.best is None:
-            raise ValueError(
-                "time_limit ended before any tree met the constraints; raise it, or relax the constraints."
-            )
-        value, bound = relaxed.best.loss, min(relaxed.bound, relaxed.best.loss)
-        status: Status = "optimal" if value <= bound + 1e-9 * max(1.0, value) else "stopped"
+        if closed.best is None:
+            if closed.complete:
+                return TreeAnswer(NO_TREE, [], [], every_size=False)
+            if closed.interrupted or relaxed.interrupted:
+                raise KeyboardInterrupt
+            raise ValueError(OUT_OF_TIME)
+        value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
+        status: Status = "optimal" if closed.complete else "time_limit" if deadline.expired else "stopped"
+        if closed.interrupted or relaxed.interrupted:
+            status = "interrupted"
+        elif status != "optimal" and value - bound <= self.gap * value:
+            status = "gap_reached"
         solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
-        return TreeAnswer(solution, [relaxed.best.root], [value], every_size=False)
+        return TreeAnswer(solution, [closed.best.root], [value], every_size=False)
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
-        def solve(additive: Problem) -> Additive[TreeAnswer]:
-            found = self._add_up(additive, deadline)
-            paths = leaves_of(found.roots[-1]) if found.roots else []
-            return Additive(found, paths, found.solution.bound, found.solution.status)
-
-        found = best_score(problem, score, solve)
+        found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
         if found.status == "infeasible":
             return found.answer
         solution = _scored(found, found.answer.solution)
         return TreeAnswer(solution, found.answer.roots[-1:], [solution.value], every_size=False)
+
+
+def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:
+    paths = leaves_of(found.roots[-1]) if found.roots else []
+    return Additive(found, paths, found.solution.bound, found.solution.status)
 
 
 def _scored(found: BestScore[Any], solution: Solution) -> Solution:

@@ -136,8 +136,8 @@ class ThresholdSearch:
         if not self._coarse(training, features):
             return Prepared(self._pose(training, features), 1)
         limit = Deadline(None if math.isinf(self._deadline.remaining) else _TIME_SHARE * self._deadline.remaining)
-        # Constraints over the whole model are not for the tree search; thresholds are chosen for the loss alone.
-        pose = replace(self._pose, constraints=())
+        # Thresholds are chosen for the loss alone: a tree may miss constraints that the model to come can meet.
+        pose = replace(self._pose, relaxed=True)
         size = self._sample_size(features)
         part = training if size == len(training) else training.sample(size, self._seed)
         refined = self._refine(part, pose, pose(part, features), solve, limit)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from omtree.constraints.samples import GroupColumn, Samples, Strata
 from omtree.data.binning import Binning
 from omtree.data.build import encode_rows, make_features, make_number_table, make_table
 from omtree.data.columns import Columns, read_columns
@@ -29,6 +30,10 @@ class Training:
         Weight of the samples in the loss and in the support of a rule: `row_weight` times what the class is worth.
     total : float
         Weight of all samples.
+    groups : mapping of str to GroupColumn
+        The group columns that constraints name.
+    class_scale : array of float or None
+        What the weights of each class were multiplied by.
     """
 
     columns: Columns
@@ -36,6 +41,8 @@ class Training:
     row_weight: FloatArray | None
     weight: FloatArray
     total: float
+    groups: Mapping[str, GroupColumn] = field(default_factory=dict)
+    class_scale: FloatArray | None = None
 
     @classmethod
     def of_classes(
@@ -55,7 +62,8 @@ class Training:
         row_weight = None if sample_weight is None else weight
         if class_weight is not None:
             weight = weight * scale[target.labels]
-        return cls(columns, target, row_weight, weight, float((totals * scale).sum()))
+        total = float((totals * scale).sum())
+        return cls(columns, target, row_weight, weight, total, class_scale=None if class_weight is None else scale)
 
     @classmethod
     def of_numbers(
@@ -74,9 +82,18 @@ class Training:
         guide = target.values if target.is_number else target.labels
         return make_features(self.columns, guide, len(target.classes), self.row_weight, n_bins, binning)
 
-    def table(self, features: tuple[Feature, ...]) -> Table:
-        """The coded table, with the weights of the classes."""
+    def table(self, features: tuple[Feature, ...], strata: Strata | None = None) -> Table:
+        """The coded table, with the weights of the classes, or of strata of the samples."""
+        if strata is not None:
+            return make_table(self.columns, features, strata.of_sample, len(strata), self.weight)
         return make_table(self.columns, features, self.target.labels, len(self.target.classes), self.weight)
+
+    def samples(self) -> Samples:
+        """The samples as constraints see them: as given, without what the classes are worth."""
+        weight = np.ones(len(self)) if self.row_weight is None else self.row_weight
+        if self.target.is_number:
+            return Samples(np.zeros(len(self), dtype=np.intp), weight, self.groups, self.target.values)
+        return Samples(self.target.labels, weight, self.groups, class_scale=self.class_scale)
 
     def number_table(self, features: tuple[Feature, ...], statistics: FloatArray | None) -> Table:
         """The coded table, with statistics of the samples that add up; by default their weight."""
@@ -108,6 +125,8 @@ class Training:
             None if self.row_weight is None else self.row_weight[rows],
             weight,
             float(weight.sum()),
+            {name: column.part(rows) for name, column in self.groups.items()},
+            self.class_scale,
         )
 
 

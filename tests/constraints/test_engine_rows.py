@@ -14,10 +14,14 @@ from omtree import columns
 from omtree.constraints import (
     F1,
     Accuracy,
+    ConditionalParity,
     Constraint,
+    EqualizedOdds,
+    EqualOpportunity,
     FalsePositiveRate,
     Precision,
     Recall,
+    StatisticalParity,
     group_columns,
 )
 from omtree.data.build import make_table
@@ -31,6 +35,10 @@ MAKERS: list[Callable[[float], Constraint]] = [
     lambda t: FalsePositiveRate("yes", at_most=1 - t),
     lambda t: F1("yes", at_least=t),
     lambda t: Accuracy(at_least=t),
+    lambda t: StatisticalParity("sex", 1 - t),
+    lambda t: EqualOpportunity("sex", 1 - t),
+    lambda t: EqualizedOdds("dept", 1 - t),
+    lambda t: ConditionalParity("sex", 1 - t, given="dept"),
 ]
 
 
@@ -43,11 +51,11 @@ def solve(case: Case, *constraints: Constraint) -> Solution:
     table = make_table(case.columns, case.features, strata.of_sample, len(strata), case.weight)
     costs = (strata.label[:, None] != np.arange(len(case.classes))[None, :]).astype(float)
     problem = Problem(table, FeatureGraph(case.features), LinearLoss(costs), 2, 3, 1.0, rows=compiled.rows)
-    return columns.solve(problem)
+    return columns.solve(problem, columns.Options(warm_start=False))
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_engine_meets_what_was_compiled(make: Callable[[float], Constraint], seed: int) -> None:
     """The optimum under the compiled rows is that of enumeration with the audit; none is found when none exists."""
     case = tiny_case(seed)

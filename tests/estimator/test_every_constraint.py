@@ -70,6 +70,9 @@ def fitted(world: World, names: tuple[str, ...], limits: dict[str, Any]) -> Any:
 
 def returned(model: Any, world: World) -> Labelled:
     """The fitted model in the terms of the brute force; rows are shared out by its conditions."""
+    names = [feature.name for feature in world.coded.features]
+    # Columns that a constraint excludes are not among the model's features.
+    place = [names.index(feature.name) for feature in model.rules_.features]
     paths = {}
     if world.structure == "tree":
         nodes = model.tree_.nodes
@@ -77,12 +80,12 @@ def returned(model: Any, world: World) -> Labelled:
             if node.rule is not None:
                 above, path = node, []
                 while above.parent is not None:
-                    path.insert(0, above.condition.feature)
+                    path.insert(0, place[above.condition.feature])
                     above = nodes[above.parent]
                 paths[node.rule] = tuple(path)
     rules = []
     for number, rule in enumerate(model.rules_):
-        met = {condition.feature: frozenset(condition.codes) for condition in rule.conditions}
+        met = {place[condition.feature]: frozenset(condition.codes) for condition in rule.conditions}
         inside = [all(world.coded.codes[f, row] in codes for f, codes in met.items()) for row in range(_n_rows(world))]
         leaf = Leaf(met, frozenset(np.flatnonzero(inside).tolist()), paths.get(number, tuple(sorted(met))))
         rules.append((leaf, rule.prediction))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,17 +98,19 @@ def shape_allows(limits: RuleLimits, order: Sequence[int]) -> bool:
     )
 
 
-def leaf_value(problem: Problem, rows: np.ndarray, conditions: Conditions, order: Sequence[int]) -> float:
-    """What the rule costs; infinite where it is not allowed."""
+def leaf_options(
+    problem: Problem, rows: np.ndarray, conditions: Conditions, order: Sequence[int]
+) -> tuple[list[int], float]:
+    """The labels that the rule may have, and what is paid for its tests."""
     limits = problem.limits
     weight = problem.table.weight[rows].sum()
     if weight < problem.min_support - 1e-9 or not shape_allows(limits, order):
-        return math.inf
+        return [], 0.0
     paid = 0.0
     if limits.prices is not None:
         cost = price(limits, set(order))
         if cost > limits.prices.limit + 1e-9:
-            return math.inf
+            return [], 0.0
         paid = limits.prices.weight * cost * weight
     labels = list(range(problem.loss.n_labels))
     if limits.measures is not None:
@@ -116,16 +118,20 @@ def leaf_value(problem: Problem, rows: np.ndarray, conditions: Conditions, order
         for ratio in limits.ratios:
             b, d = measures[ratio.b], measures[ratio.d]
             if b > 0 and d > 0 and abs(measures[ratio.a] / b - measures[ratio.c] / d) > ratio.tolerance + 1e-9:
-                return math.inf
+                return [], 0.0
         for linear in limits.linear:
             reached = np.broadcast_to(measures @ linear.coefficient, problem.loss.n_labels) >= linear.at_least - 1e-9
             labels = [label for label in labels if reached[label]]
     if limits.predicate is not None:
         described = [(feature, tuple(sorted(codes))) for feature, codes in conditions.items()]
         labels = [label for label in labels if limits.predicate(described, rows.astype(np.uint32), label)]
-    if not labels:
-        return math.inf
-    return rule_loss(problem.loss, problem.table.statistics, rows, labels) + paid
+    return labels, paid
+
+
+def leaf_value(problem: Problem, rows: np.ndarray, conditions: Conditions, order: Sequence[int]) -> float:
+    """What the rule costs; infinite where it is not allowed."""
+    labels, paid = leaf_options(problem, rows, conditions, order)
+    return rule_loss(problem.loss, problem.table.statistics, rows, labels) + paid if labels else math.inf
 
 
 def widen(feature: Feature, part: frozenset[int], way: Sequence[frozenset[int]], domain: frozenset[int]) -> frozenset:
@@ -142,36 +148,41 @@ def widen(feature: Feature, part: frozenset[int], way: Sequence[frozenset[int]],
     return frozenset(wide)
 
 
+def split_ways(
+    problem: Problem, f: int, here: np.ndarray, conditions: Conditions, most: float
+) -> Iterator[list[tuple[frozenset[int], frozenset[int]]]]:
+    """Every way to split a feature among rows with these codes: parts, and the codes that satisfy each condition."""
+    feature = problem.table.features[f]
+    present = frozenset(here.tolist())
+    parts = {allowed & present for allowed in oracle.conditions(feature, problem.graph.categories)} - {frozenset()}
+    domain = conditions.get(f, frozenset(range(feature.n_codes)))
+    for way in oracle.partitions(present, parts):
+        if 2 <= len(way) <= most:
+            yield [(part, widen(feature, part, way, domain)) for part in way]
+
+
 def best_trees(problem: Problem, splits: str = "multiway", max_children: int | None = None) -> list[float]:
     """Least loss of a tree with at most 1, 2, ... leaves, all of them allowed rules; infinite where there is none."""
-    features, codes = problem.table.features, problem.table.codes
-    categories = problem.graph.categories
+    codes = problem.table.codes
     most = 2 if splits == "binary" else math.inf if max_children is None else max_children
+    ordered = bool(problem.limits.shape.needs or problem.limits.shape.above or problem.limits.shape.root is not None)
     solved: dict[Any, list[float]] = {}
 
     def solve(rows: np.ndarray, depth: int, conditions: Conditions, order: tuple[int, ...]) -> list[float]:
-        key = (frozenset(conditions.items()), depth, order if problem.limits.shape.needs else frozenset(order))
-        if problem.limits.shape.above or problem.limits.shape.root is not None:
-            key = (*key, order)
+        key = (frozenset(conditions.items()), depth, order if ordered else frozenset(order))
         if key in solved:
             return solved[key]
         best = [leaf_value(problem, rows, conditions, order)] * problem.max_leaves
-        for f in range(len(features)) if depth > 0 else ():
+        for f in range(len(codes)) if depth > 0 else ():
             if splits == "multiway" and f in order:
                 continue
             here = codes[f, rows]
-            present = frozenset(here.tolist())
-            parts = {allowed & present for allowed in oracle.conditions(features[f], categories)} - {frozenset()}
-            domain = conditions.get(f, frozenset(range(features[f].n_codes)))
-            for way in oracle.partitions(present, parts):
-                if not 2 <= len(way) <= most:
-                    continue
+            for way in split_ways(problem, f, here, conditions, most):
                 total = [0.0] + [math.inf] * problem.max_leaves
-                for part in way:
-                    below = {**conditions, f: widen(features[f], part, way, domain)}
+                for part, wide in way:
                     inside = rows[np.isin(here, list(part))]
-                    child = solve(inside, depth - 1, below, order if f in order else (*order, f))
-                    total = oracle._share_leaves(total, child)
+                    below = order if f in order else (*order, f)
+                    total = oracle._share_leaves(total, solve(inside, depth - 1, {**conditions, f: wide}, below))
                 best = [min(a, b) for a, b in zip(best, total[1:], strict=True)]
         solved[key] = list(itertools.accumulate(best, min))
         return solved[key]
@@ -179,22 +190,67 @@ def best_trees(problem: Problem, splits: str = "multiway", max_children: int | N
     return solve(np.arange(codes.shape[1]), problem.max_depth, {}, ())
 
 
-def tree_value(problem: Problem, tree: Node, check: Callable[[np.ndarray], None] | None = None) -> tuple[float, int]:
-    """Loss and number of leaves of a tree, recomputed from its conditions; infinite where a leaf is not allowed."""
+def all_vectors(problem: Problem, forms: np.ndarray, splits: str, max_children: int | None) -> set[tuple[float, ...]]:
+    """The form values of every allowed tree with every allowed labelling, and its number of leaves last."""
+    codes = problem.table.codes
+    most = 2 if splits == "binary" else math.inf if max_children is None else max_children
+
+    def solve(rows: np.ndarray, depth: int, conditions: Conditions, order: tuple[int, ...]) -> set[tuple[float, ...]]:
+        found = set()
+        labels, paid = leaf_options(problem, rows, conditions, order)
+        for label in labels:
+            vector = forms[:, :, label] @ problem.table.statistics[rows].sum(axis=0)
+            vector[0] += paid
+            found.add((*vector.tolist(), 1))
+        for f in range(len(codes)) if depth > 0 else ():
+            if splits == "multiway" and f in order:
+                continue
+            here = codes[f, rows]
+            for way in split_ways(problem, f, here, conditions, most):
+                sums = {(0.0,) * (len(forms) + 1)}
+                for part, wide in way:
+                    inside = rows[np.isin(here, list(part))]
+                    below = order if f in order else (*order, f)
+                    child = solve(inside, depth - 1, {**conditions, f: wide}, below)
+                    sums = {tuple(map(sum, zip(a, b, strict=True))) for a in sums for b in child}
+                    sums = {vector for vector in sums if vector[-1] <= problem.max_leaves}
+                found |= sums
+        return found
+
+    return solve(np.arange(codes.shape[1]), problem.max_depth, {}, ())
+
+
+def tree_leaves(problem: Problem, tree: Node) -> Iterator[tuple[np.ndarray, Conditions, tuple[int, ...], int]]:
+    """Rows, conditions, features in the order of their tests, and label of every leaf."""
     codes = problem.table.codes
 
-    def visit(node: Node, rows: np.ndarray, conditions: Conditions, order: tuple[int, ...]) -> tuple[float, int]:
+    def visit(node: Node, rows: np.ndarray, conditions: Conditions, order: tuple[int, ...]) -> Iterator[Any]:
         if not node.branches:
-            return leaf_value(problem, rows, conditions, order), 1
-        value, leaves, covered = 0.0, 0, 0
+            yield rows, conditions, order, node.label
+        covered = 0
         for condition, child in node.branches:
             f = condition.feature
             inside = rows[np.isin(codes[f, rows], condition.codes)]
             covered += len(inside)
             below = {**conditions, f: frozenset(condition.codes) & conditions.get(f, frozenset(condition.codes))}
-            more, n = visit(child, inside, below, order if f in order else (*order, f))
-            value, leaves = value + more, leaves + n
-        assert covered == len(rows), "the branches of a node share its rows"
-        return value, leaves
+            yield from visit(child, inside, below, order if f in order else (*order, f))
+        assert not node.branches or covered == len(rows), "the branches of a node share its rows"
 
-    return visit(tree, np.arange(codes.shape[1]), {}, ())
+    yield from visit(tree, np.arange(codes.shape[1]), {}, ())
+
+
+def tree_value(problem: Problem, tree: Node) -> tuple[float, int]:
+    """Loss and number of leaves of a tree, recomputed from its conditions; infinite where a leaf is not allowed."""
+    values = [leaf_value(problem, rows, conditions, order) for rows, conditions, order, _ in tree_leaves(problem, tree)]
+    return sum(values), len(values)
+
+
+def tree_vector(problem: Problem, forms: np.ndarray, tree: Node) -> np.ndarray:
+    """The form values of a tree with its labels; fails where a leaf is not allowed its label."""
+    total = np.zeros(len(forms))
+    for rows, conditions, order, label in tree_leaves(problem, tree):
+        labels, paid = leaf_options(problem, rows, conditions, order)
+        assert label in labels
+        total += forms[:, :, label] @ problem.table.statistics[rows].sum(axis=0)
+        total[0] += paid
+    return total

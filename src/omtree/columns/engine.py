@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from omtree.certificate import Status
+from omtree.columns.answer import status_of, why_infeasible
 from omtree.columns.cover import search_cover
 from omtree.columns.extent import extent_of
 from omtree.columns.master import Master
@@ -40,14 +40,16 @@ MOST_SMOOTHING = 0.8
 #: Share of the time, and most time, in which the tree search may look for a start.
 SEARCH_SHARE = 0.1
 MOST_SEARCH_SECONDS = 60.0
-#: Share of the time for generation where the MIP has to find the model.
+#: Share of the time for generation where the MIP may have to find the model.
 WITHOUT_PROOF = 0.6
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
-#: Largest set of rules handed to the MIP for a proof, and largest one that is not worth a stage before it.
+#: Largest set of rules handed to the MIP for a proof, and largest one where there are smaller steps to take.
 PROOF_LIMIT = 60_000
 FEW_RULES = 4000
+#: Shares of the gap to close in one step of the proof where losses are no whole numbers, tried one after the other.
+STAGES = (1.0, 0.25, 0.06, 0.015)
 
 
 def solve(
@@ -83,14 +85,14 @@ class _Run:
         deadline: Deadline,
         progress: Progress | None,
     ) -> None:
-        plain = problem.plain and problem.conflict is None
-        judge = None if plain else make_judge(problem)
+        self.plain = problem.plain and problem.conflict is None
+        judge = None if self.plain else make_judge(problem)
         # Tolerances, here and in the MIP solver, are meant for losses in the order of 1.
         extent = extent_of(problem, judge)
         self.unit, self.integral = extent.unit, extent.integral
         self.floor, self.worst = extent.floor, extent.worst
         self.zero = ZERO * max(1.0, float(extent.row_price.sum()))
-        if plain:
+        if self.plain:
             problem = replace(problem, loss=LinearLoss(problem.costs / self.unit))
         self.problem = problem
         self.options = options
@@ -161,8 +163,9 @@ class _Run:
         options = self.options
         tolerance = FIRST_TOLERANCE
         share = 0.0
-        # Without a proof to come, the model is found by the MIP, which needs its part of the time.
-        deadline = self.deadline if options.proof else self._part_of_time(WITHOUT_PROOF)
+        # Where no proof is to come, or no good start, the model is found by the MIP, which needs its part of the time.
+        alone = not options.proof or (not self.plain and math.isfinite(self.deadline.remaining))
+        deadline = self._part_of_time(WITHOUT_PROOF) if alone else self.deadline
         while not deadline.expired and not self._limit_reached():
             self.iterations += 1
             with self._phase("lp"):
@@ -195,10 +198,9 @@ class _Run:
                 return
 
     def _limit_reached(self) -> bool:
-        options = self.options
-        return (options.max_iterations is not None and self.iterations >= options.max_iterations) or (
-            options.max_columns is not None and len(self.pool) >= options.max_columns
-        )
+        most_rounds, most_columns = self.options.max_iterations, self.options.max_columns
+        too_long = most_rounds is not None and self.iterations >= most_rounds
+        return too_long or (most_columns is not None and len(self.pool) >= most_columns)
 
     def _price(self, duals: Duals) -> tuple[int, bool]:
         """Adds the rules that pricing finds: how many are new, and whether the bound rose."""
@@ -222,10 +224,9 @@ class _Run:
             logger.info("proof: %d rules for a loss of at most %g", len(found.cost), target)
             if found.overflow or not found.proven:
                 return
-            within = self._within(target)
             self.pool.add(found.conditions, found.label)
             cost = self.pool.reduced_costs(self.best_duals)
-            candidates = np.flatnonzero(cost <= within)
+            candidates = np.flatnonzero(cost <= self._within(target))
             answer = self._refute(candidates, cost[candidates], target)
             if not answer.complete:
                 return
@@ -238,14 +239,19 @@ class _Run:
 
     def _list_rules(self, duals: Duals) -> tuple[float, PricedRules]:
         """The loss to look for or to rule out next, and all rules that a model of this loss can use."""
-        if math.isfinite(self.value) and not self.integral:
-            # Where losses are no whole numbers, the end is reached at once or in many stages.
-            target = self.value - 0.05 * self._tolerance()
-            found = self.pricer.enumerate(duals, self._within(target), FEW_RULES, self.deadline)
+        if self.integral or not math.isfinite(self.value):
+            target = self.bound if math.isfinite(self.value) else self.worst
+            return target, self.pricer.enumerate(duals, self._within(target), PROOF_LIMIT, self.deadline)
+        # Real losses have no next value: as far at once as leaves few rules.
+        tolerance = self._tolerance()
+        last = self.value - 0.05 * tolerance
+        for share in STAGES:
+            target = min(last, self.bound + max(share * (self.value - self.bound), tolerance))
+            limit = PROOF_LIMIT if share == STAGES[-1] else FEW_RULES
+            found = self.pricer.enumerate(duals, self._within(target), limit, self.deadline)
             if not found.overflow:
-                return target, found
-        target = self._next_target()
-        return target, self.pricer.enumerate(duals, self._within(target), PROOF_LIMIT, self.deadline)
+                break
+        return target, found
 
     def _within(self, target: float) -> float:
         """Most that a rule's reduced cost may be in a model of this loss."""
@@ -262,23 +268,13 @@ class _Run:
             answer = self._cover(candidates, reduced_cost, target, LAST_TRY)
         return answer
 
-    def _next_target(self) -> float:
-        """The loss to look for or to rule out next."""
-        if not math.isfinite(self.value):
-            return self.worst
-        if self.integral:
-            return self.bound
-        return self.bound + max(0.25 * (self.value - self.bound), LAST_TOLERANCE * abs(self.value))
-
     # Steps
 
     def _within_gap(self) -> Indices:
         """Columns that a better model could use, and those of the best one."""
         if self.best_duals is None:
             return np.arange(len(self.pool))
-        cost = self.pool.reduced_costs(self.best_duals)
-        cutoff = self.value - self.raw_bound + self.zero
-        keep = cost <= cutoff
+        keep = self.pool.reduced_costs(self.best_duals) <= self._within(self.value)
         keep[self.best] = True
         return np.flatnonzero(keep)
 
@@ -329,13 +325,9 @@ class _Run:
         if math.isnan(raw) or (self.best_duals is not None and raw <= self.raw_bound):
             return False
         self.best_duals, self.raw_bound = duals, raw
-        self.bound = math.inf if raw > self.worst else max(self.bound, min(self.value, self._rounded(raw)))
+        rounded = math.ceil(raw - 1e-6) if self.integral and math.isfinite(raw) else raw
+        self.bound = math.inf if raw > self.worst else max(self.bound, min(self.value, rounded))
         return True
-
-    def _rounded(self, bound: float) -> float:
-        if not math.isfinite(bound):
-            return bound
-        return math.ceil(bound - 1e-6) if self.integral else bound
 
     def _drop_columns(self, duals: Duals) -> None:
         """Drops columns that no better model can use, and the dearest ones of a pool that has grown too large."""
@@ -385,17 +377,14 @@ class _Run:
 
     def _solution(self) -> Solution:
         proven = math.isfinite(self.value) and self.value - self.bound <= self._tolerance()
-        status: Status
-        if not math.isfinite(self.value):
-            status = "infeasible" if self.bound == math.inf else "time_limit"
-        elif proven:
-            status = "optimal"
-        elif self.interrupted:
-            status = "interrupted"
-        elif self._gap() <= self.options.gap:
-            status = "gap_reached"
-        else:
-            status = "time_limit" if self.deadline.expired else "stopped"
+        status = status_of(
+            self.value,
+            self.bound,
+            proven=proven,
+            interrupted=self.interrupted,
+            within_gap=self._gap() <= self.options.gap,
+            expired=self.deadline.expired,
+        )
         return Solution(
             paths=self.best_paths,
             status=status,
@@ -407,15 +396,5 @@ class _Run:
             rows=len(self.master.rows),
             iterations=self.iterations,
             seconds=dict(self.seconds),
-            reason=self._reason() if status == "infeasible" else "",
-        )
-
-    def _reason(self) -> str:
-        """Why there is no model, as far as the limits on rules are concerned."""
-        if self.problem.limits.empty:
-            return ""
-        over = " and meets the constraints over the whole model" if self.problem.rows else ""
-        return (
-            f"No set of at most {self.problem.max_leaves} rules that meet the limits on rules covers every row "
-            f"once{over}; relax a limit, or allow more or longer rules."
+            reason=why_infeasible(self.problem) if status == "infeasible" else "",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
@@ -119,20 +120,18 @@ def _check_order(constraints: Sequence[Constraint], setting: Setting) -> None:
         for name in {*below, *(name for lower in below.values() for name in lower)} - {root[0]}:
             below.setdefault(root[0], {}).setdefault(name, root[1])
 
-    done: set[str] = set()
-
-    def walk(name: str, path: list[str]) -> None:
-        if name in path:
-            circle = [*path[path.index(name) :], name]
-            culprits = [below[a][b] for a, b in pairwise(circle)]
-            raise _contradict(f"{' above '.join(map(repr, circle))} is a circle", *culprits)
-        if name not in done:
-            for lower in sorted(below.get(name, {})):
-                walk(lower, [*path, name])
-            done.add(name)
-
-    for name in sorted(below):
-        walk(name, [])
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for upper, lowers in below.items():
+        for lower in lowers:
+            sorter.add(lower, upper)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        ring: list[str] = error.args[1][:-1]
+        first = ring.index(min(ring))
+        circle = [*ring[first:], *ring[: first + 1]]
+        culprits = [below[a][b] for a, b in pairwise(circle)]
+        raise _contradict(f"{' above '.join(map(repr, circle))} is a circle", *culprits) from None
 
 
 def _check_directions(constraints: Sequence[Constraint], setting: Setting) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from typing import Any
 
 import numpy as np
 
@@ -70,28 +71,13 @@ def solve_general(
     """
     if problem.rows:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
-    if splits not in ("multiway", "binary"):
-        raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
-    if max_children is not None and max_children < 2:
-        raise ValueError(f"max_children must be at least 2, not {max_children}.")
     started = time.monotonic()
-    categories = problem.graph.categories
-    features = problem.table.features
-    columns = [features.index(level.feature) for level in problem.graph.levels]
-    chosen = [features[column] for column in columns]
+    columns = [level.position for level in problem.graph.levels]
     remaining = deadline.remaining if deadline is not None else math.inf
     losses, packed, bound, finished, interrupted, subproblems, hits, entries = _native.search_general(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         make_judge(problem),
-        columns=columns,
-        n_codes=[feature.n_codes for feature in chosen],
-        families=[_family(feature, categories) for feature in chosen],
-        has_missing=[feature.has_missing and feature.n_codes > 2 for feature in chosen],
-        orders=[_order(feature, categories) for feature in chosen],
-        max_depth=problem.max_depth,
-        max_leaves=problem.max_leaves,
-        binary=splits == "binary",
-        max_children=max_children or 0,
+        **describe(problem, splits, max_children),
         n_threads=n_jobs if n_jobs > 0 else os.cpu_count() or 1,
         cache_bytes=int(cache_mb * 2**20),
         seconds=remaining,
@@ -102,7 +88,7 @@ def solve_general(
     if finished and math.isinf(losses[-1]):
         status = "infeasible"
     return TreeSolution(
-        TreesBySize(packed, losses, columns, features, categories),
+        TreesBySize(packed, losses, columns, problem.table.features, problem.graph.categories),
         np.array(losses),
         status,
         bound,
@@ -112,3 +98,24 @@ def solve_general(
         hits,
         entries,
     )
+
+
+def describe(problem: Problem, splits: Splits, max_children: int | None) -> dict[str, Any]:
+    """What the kernel is told about the features and the trees over them."""
+    if splits not in ("multiway", "binary"):
+        raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
+    if max_children is not None and max_children < 2:
+        raise ValueError(f"max_children must be at least 2, not {max_children}.")
+    categories = problem.graph.categories
+    chosen = [level.feature for level in problem.graph.levels]
+    return {
+        "columns": [level.position for level in problem.graph.levels],
+        "n_codes": [feature.n_codes for feature in chosen],
+        "families": [_family(feature, categories) for feature in chosen],
+        "has_missing": [feature.has_missing and feature.n_codes > 2 for feature in chosen],
+        "orders": [_order(feature, categories) for feature in chosen],
+        "max_depth": problem.max_depth,
+        "max_leaves": problem.max_leaves,
+        "binary": splits == "binary",
+        "max_children": max_children or 0,
+    }
