@@ -261,24 +261,42 @@ def test_regression(credit, run, tmp_path):
     assert "--probabilities needs a model of classes" in run("predict", str(path), credit.unseen, "-p").err
 
 
-def test_constraints_file(credit, run, fails, tmp_path, monkeypatch):
-    """The constraints of a TOML file are those the model is fitted with; a bad file is named."""
-    path = tmp_path / "c.toml"
+def test_constraints_file(credit, run, fails, tmp_path):
+    """The model respects the constraints of a TOML file and keeps them for an audit; a bad file is named."""
+    path, model = tmp_path / "c.toml", tmp_path / "model.json"
     path.write_text('[[constraint]]\ntype = "recall"\nclass = "lost"\nat_least = 0.97\n', encoding="utf-8")
-    seen, original = [], OptimalTreeClassifier.fit
-
-    def fit(self, X, y, **more):
-        seen.append(self.constraints)
-        self.constraints = ()
-        return original(self, X, y, **more)
-
-    monkeypatch.setattr(OptimalTreeClassifier, "fit", fit)
-    options = ["-t", "outcome", "-d", "1", "--constraints", str(path)]
+    options = ["-t", "outcome", "-d", "2", "--constraints", str(path), "-o", str(model), "--time-limit", "30"]
     result = run("fit", credit.data, *options)
     assert result.code == 0, result.err
-    assert seen == [(Recall("lost", at_least=0.97),)]
+    again = load(model)
+    assert again.constraints == (Recall("lost", at_least=0.97),)
+    frame = pd.read_csv(credit.data, dtype={"zip code": str})
+    lost = frame["outcome"] == "lost"
+    assert (again.predict(frame.drop(columns="outcome"))[lost] == "lost").mean() >= 0.97
+    audited = run("audit", str(model), credit.data)
+    assert audited.code == 0
+    assert "at least 0.97" in audited.out
+    unkept = tmp_path / "unkept.csv"
+    lines = credit_lines(30)
+    unkept.write_text("\n".join([lines[0], *(line.replace("paid", "lost") for line in lines[1:])]), encoding="utf-8")
+    audited = run("audit", str(model), str(unkept))
+    assert audited.code == 1
+    assert "NO" in audited.out
     path.write_text('[[constraint]]\ntype = "recal"\n', encoding="utf-8")
     assert "has the unknown type 'recal'" in fails("fit", credit.data, *options)
+
+
+def test_groups(credit, run, tmp_path):
+    """A group column is for the constraints alone: no condition is on it, and the audit finds it in the data."""
+    path, model = tmp_path / "c.toml", tmp_path / "model.json"
+    path.write_text('[[constraint]]\ntype = "statistical_parity"\ngroup = "home"\ntolerance = 0.2\n', encoding="utf-8")
+    options = ["--constraints", str(path), "--groups", "home", "-o", str(model), "--time-limit", "30"]
+    result = run("fit", credit.data, "-t", "outcome", "-d", "2", *options)
+    assert result.code == 0, result.err
+    assert "home" not in load(model).feature_names_in_
+    audited = run("audit", str(model), credit.data)
+    assert audited.code == 0, audited.err
+    assert "at most 0.2" in audited.out
 
 
 def long_fit(folder: Path) -> list[str]:

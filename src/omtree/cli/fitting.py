@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import warnings
@@ -91,10 +90,6 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         raise ValueError(f"{name} has no column besides the target {request.target!r}; give it some to predict from.")
     task = choose_task(y, request.target, request.task, request.notes)
     model: Any = _make(task, request, kinds)
-    if request.report is not None and not hasattr(model, "report"):
-        raise ValueError("This release of omtree writes no reports; leave --report out.")
-    if request.groups and "groups" not in inspect.signature(model.fit).parameters:
-        raise ValueError("This release of omtree has no constraints on groups; leave --groups out.")
     terminal_notes = [] if request.quiet else request.notes
     for remark in terminal_notes:
         terminal.note(remark)
@@ -194,11 +189,8 @@ def _in_options(message: str) -> str:
 
 
 def _constraints(path: str) -> Any:
-    from omtree import constraints
+    from omtree.constraints import load_toml
 
-    load_toml = getattr(constraints, "load_toml", None)
-    if load_toml is None:
-        raise ValueError("This release of omtree reads no constraints from files; leave --constraints out.")
     return load_toml(path)
 
 

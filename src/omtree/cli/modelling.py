@@ -120,11 +120,7 @@ def estimator_class(task: str) -> Any:
     """The estimator of a task."""
     import omtree
 
-    name = "OptimalTreeRegressor" if task == "regression" else "OptimalTreeClassifier"
-    found = getattr(omtree, name, None)
-    if found is None:
-        raise ValueError("This release of omtree has no regression; use --task classification for classes.")
-    return found
+    return omtree.OptimalTreeRegressor if task == "regression" else omtree.OptimalTreeClassifier
 
 
 def check_writable(path: str | None) -> None:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from omtree.certificate import Certificate, ConstraintCheck, Status
+from omtree.certificate import Certificate, Status
+from omtree.constraints.audit import ConstraintCheck
 from omtree.data.table import MAX_CODES, Feature, Kind, Pooled
 from omtree.family import BuiltFamily, TreeFamily
 from omtree.graph import Condition, FeatureGraph
@@ -79,6 +80,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         known["constraints"] = tuple(known["constraints"])
     check_parameters(known)
     model.set_params(**known)
+    model._constraints = known.get("constraints", ())
 
     model.n_features_in_ = whole(document["columns"]["count"])
     if document["columns"]["names"] is not None:
@@ -117,6 +119,8 @@ def _parameters(model: OptimalTreeBase) -> dict[str, Any]:
     """The parameters that can be written; the others are named in a warning."""
     written, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
+        if name == "constraints":  # those of the fit, whatever became of the parameter
+            value = vars(model).get("_constraints", value)
         try:
             written[name] = to_plain(value)
         except NotPlainError:
