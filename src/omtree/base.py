@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from omtree.certificate import Certificate
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.data.build import encode_rows
-from omtree.data.columns import as_frame, read_columns
+from omtree.data.columns import as_frame, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
 from omtree.family import TreeFamily
@@ -42,7 +42,6 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     tree_: Tree | None
     graph_: FeatureGraph
     certificate_: Certificate
-    loss_by_leaves_: FloatArray
     _family: TreeFamily
     _kinds: Mapping[str, Any] | None
     _constraints: tuple[Constraint, ...]
@@ -58,7 +57,7 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         wanted = group_columns(vars(self)["constraints"])
         training = replace(training, groups=read_groups(wanted, groups, training.columns))
         outcome, certificate = Plan.of(vars(self)).fit(training, objective, deadline)
-        for name in ("feature_names_in_", "loss_by_leaves_", "_family"):
+        for name in ("feature_names_in_", "_family"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
@@ -70,7 +69,6 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         self.tree_ = outcome.tree
         self.certificate_ = certificate
         if outcome.family is not None:
-            self.loss_by_leaves_ = np.array(outcome.losses)
             self._family = outcome.family
         return training
 
@@ -103,6 +101,16 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             return check_numbers(y)
         known = {label: place for place, label in enumerate(self.rules_.classes)}
         return np.array([known.get(label, -1) for label in np.asarray(y).tolist()], dtype=np.intp)
+
+    @property
+    def loss_by_leaves_(self) -> FloatArray:
+        """The best loss with at most 1, 2, ... leaves."""
+        family: TreeFamily | None = vars(self).get("_family")
+        if family is None:
+            raise AttributeError(
+                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model."
+            )
+        return np.array(family.losses)
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The rule that answers for each row, as a position in ``rules_``.
@@ -152,6 +160,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
 
     def with_leaves(self, leaves: int) -> Self:
         """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
+
+        Pickling a model finds the trees of all sizes first, since the training rows are not pickled.
 
         Parameters
         ----------
@@ -212,4 +222,6 @@ def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
         as_frame(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
-        validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+        # What is a table of numbers already needs no check of the whole.
+        plain = is_number_matrix(X)
+        validate_data(estimator, X, reset=reset, skip_check_array=plain, dtype=None, ensure_all_finite=False)

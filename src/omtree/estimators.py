@@ -402,7 +402,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
     @property
     def r2_by_leaves_(self) -> FloatArray:
         """The share of the variance that the best tree with at most 1, 2, ... leaves explains."""
-        if "loss_by_leaves_" not in vars(self) or self.certificate_.unit != "squared error":
+        if "_family" not in vars(self) or self.certificate_.unit != "squared error":
             raise AttributeError("r2_by_leaves_ needs a fitted tree with objective='squared'.")
         whole = self.loss_by_leaves_[0]
         return np.asarray(1.0 - self.loss_by_leaves_ / whole if whole > 0 else np.ones(len(self.loss_by_leaves_)))

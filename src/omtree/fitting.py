@@ -28,7 +28,7 @@ from omtree.objectives.error import Error
 from omtree.order import feature_positions
 from omtree.parameters import least_support, most_leaves
 from omtree.posing import Pose
-from omtree.problem import Problem
+from omtree.problem import Path, Problem
 from omtree.progress import reporter
 from omtree.reading import Reader
 from omtree.solving import Outcome, RulesSolver, TreeSolver, search_space
@@ -133,12 +133,15 @@ class Plan:
         prepared = thresholds.better_problem(features, replace(search, splits="multiway", max_children=None))
         interrupted = prepared.answer is not None and prepared.answer.solution.status == "interrupted"
         spent = {"data": before, "thresholds": deadline.elapsed - before}
+        start: list[Path] = []
+        if prepared.answer is not None and prepared.answer.root is not None and prepared.on_all:
+            start = leaves_of(prepared.answer.root)
         options = columns.Options.paper() if self.preset == "paper" else columns.Options()
         options = replace(options, gap=self.gap, n_jobs=n_jobs, seed=seed)
         found = RulesSolver(objective, options, progress)(
             prepared.problem,
             Deadline(0.0) if interrupted else deadline,
-            start=leaves_of(prepared.answer.roots[-1]) if prepared.answer is not None and prepared.on_all else (),
+            start=start,
         )
         found = replace(found, seconds={**spent, **found.seconds})
         if interrupted and found.status != "optimal":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, cast
@@ -17,7 +17,7 @@ from omtree.columns.start import leaves_of
 from omtree.curved import solve_curved
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
-from omtree.family import TreeFamily
+from omtree.family import SizedTrees, TreeFamily
 from omtree.objectives import Objective, Score
 from omtree.problem import Node, Path, Problem, Solution
 from omtree.progress import Progress
@@ -40,17 +40,23 @@ OUT_OF_TIME = "time_limit ended before any model met the constraints; raise it, 
 
 @dataclass(frozen=True)
 class TreeAnswer:
-    """What a search for trees found: a solution in the common terms, and the best tree of every size.
+    """What a search for trees found.
 
-    `proven` says whether the loss of every size is: at a limit, that of the largest alone can be. Without `every_size`
-    there is one tree only.
+    Attributes
+    ----------
+    solution : Solution
+        In the common terms.
+    root : Node or None
+        The best tree; None when the problem is infeasible.
+    n_sizes : int
+    sizes : callable or None
+        Finds the best trees of all sizes; None where they are not to be had.
     """
 
     solution: Solution
-    roots: Sequence[Node]
-    losses: Sequence[float]
-    proven: bool = True
-    every_size: bool = True
+    root: Node | None
+    n_sizes: int = 1
+    sizes: Callable[[], SizedTrees] | None = None
 
     def after(self, elapsed: float) -> TreeAnswer:
         """The answer with its times completed: what is not in it of the time so far went into the data."""
@@ -72,8 +78,7 @@ class Outcome:
     rounds : int
         How often the thresholds were chosen; 1 when they were fixed.
     family : TreeFamily or None
-        The best tree of every size, with `losses`; None when these were not searched for.
-    losses : sequence of float
+        The best tree of every size; None where these are not to be had.
     """
 
     problem: Problem
@@ -82,17 +87,16 @@ class Outcome:
     tree: Tree | None
     rounds: int = 1
     family: TreeFamily | None = None
-    losses: Sequence[float] = ()
 
     @classmethod
     def of_tree(cls, reader: Reader, answer: TreeAnswer, rounds: int) -> Outcome:
         """The best tree of an answer."""
-        if not answer.every_size:
-            tree = Tree.from_node(answer.roots[-1], reader)
+        assert answer.root is not None
+        if answer.sizes is None:
+            tree = Tree.from_node(answer.root, reader)
             return cls(reader.problem, answer.solution, tree.rules, tree, rounds)
-        family = TreeFamily(answer.roots, reader, proven=answer.proven)
-        tree = family.tree(len(family))
-        return cls(reader.problem, answer.solution, tree.rules, tree, rounds, family, answer.losses)
+        family = TreeFamily(answer.root, answer.n_sizes, answer.sizes, reader)
+        return cls(reader.problem, answer.solution, family.largest.rules, family.largest, rounds, family)
 
     @classmethod
     def of_rules(cls, reader: Reader, found: Solution, rounds: int) -> Outcome:
@@ -211,41 +215,46 @@ class TreeSolver:
             if branched.answer is None:
                 if branched.status != "infeasible":
                     raise ValueError(OUT_OF_TIME)
-                return TreeAnswer(NO_TREE, [], [], every_size=False)
+                return TreeAnswer(NO_TREE, None)
             solution = replace(
                 branched.answer.solution, status=branched.status, value=branched.value, bound=branched.bound
             )
-            return TreeAnswer(solution, branched.answer.roots[-1:], [branched.value], every_size=False)
+            return TreeAnswer(solution, branched.answer.root)
         if problem.rows:
             return self._constrained(problem, deadline)
-        found = self._search(problem, deadline)
-        if not np.isfinite(found.losses).any():
+        found = self._search(problem, deadline, every_size=False)
+        if found.tree is None:
             reason = f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf."
             if not problem.limits.empty:
                 reason = "No tree meets the constraints on its rules; relax some of them."
-            return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), [], [])
+            return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), None)
         status: Status = "interrupted" if found.interrupted else found.status
         if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
             status = "optimal" if found.value <= found.bound else "gap_reached"
         solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
+        if all(tree is not None for tree in found.trees) and np.isfinite(found.losses).all():
+            all_sizes = _sized(found)
+            return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
+        run = partial(self._search, problem, every_size=True)
         return TreeAnswer(
-            solution, cast(Sequence[Node], found.trees), found.losses.tolist(), proven=found.status == "optimal"
+            solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
         )
 
-    def _search(self, problem: Problem, deadline: Deadline) -> search.TreeSolution:
-        engine = search.solve if problem.plain and problem.graph.levels else search.solve_general
-        return engine(
-            problem,
-            splits=self.splits,
-            max_children=self.max_children,
-            n_jobs=self.n_jobs,
-            cache_mb=self.cache_mb,
-            deadline=deadline,
-        )
+    def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> search.TreeSolution:
+        options: dict[str, Any] = {
+            "splits": self.splits,
+            "max_children": self.max_children,
+            "n_jobs": self.n_jobs,
+            "cache_mb": self.cache_mb,
+            "deadline": deadline,
+        }
+        if problem.plain and problem.graph.levels:
+            return search.solve(problem, every_size=every_size, **options)
+        return search.solve_general(problem, **options)
 
     def _constrained(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         def priced(additive: Problem, limit: Deadline) -> Priced:
-            found = self._search(additive, limit)
+            found = self._search(additive, limit, every_size=True)
             roots = list({id(root): root for root in found.trees if root is not None}.values())
             return Priced(roots, found.bound, found.status == "optimal", found.interrupted)
 
@@ -253,7 +262,7 @@ class TreeSolver:
         master = TreeMaster(problem, priced)
         relaxed = master.run(deadline)
         if relaxed.bound == math.inf:
-            return TreeAnswer(NO_TREE, [], [], every_size=False)
+            return TreeAnswer(NO_TREE, None)
         costs = problem.row_costs()
         closed = close_gap(
             master,
@@ -265,7 +274,7 @@ class TreeSolver:
         seconds = {"search": deadline.elapsed - started}
         if closed.best is None:
             if closed.complete:
-                return TreeAnswer(NO_TREE, [], [], every_size=False)
+                return TreeAnswer(NO_TREE, None)
             if closed.interrupted or relaxed.interrupted:
                 raise KeyboardInterrupt
             raise ValueError(OUT_OF_TIME)
@@ -276,18 +285,51 @@ class TreeSolver:
         elif status != "optimal" and value - bound <= self.gap * value:
             status = "gap_reached"
         solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
-        return TreeAnswer(solution, [closed.best.root], [value], every_size=False)
+        return TreeAnswer(solution, closed.best.root)
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
         if found.status == "infeasible":
             return found.answer
         solution = _scored(found, found.answer.solution)
-        return TreeAnswer(solution, found.answer.roots[-1:], [solution.value], every_size=False)
+        return TreeAnswer(solution, found.answer.root)
+
+
+def _sized(found: search.TreeSolution) -> SizedTrees:
+    return SizedTrees(cast(Sequence[Node], found.trees), found.losses.tolist(), found.status == "optimal")
+
+
+def _search_sizes(run: Callable[..., search.TreeSolution], root: Node, value: float, deadline: Deadline) -> SizedTrees:
+    """The best trees of all sizes, by a search that has the time of the fit once more.
+
+    Parameters
+    ----------
+    run : callable
+        The search, with all that the fit gave it.
+    root : Node
+        The tree of the fit; it is the one of every size that has none with a lower loss.
+    value : float
+        Its loss.
+    deadline : Deadline
+        That of the fit.
+    """
+    found = run(deadline=deadline.again())
+    if found.interrupted:
+        raise KeyboardInterrupt
+    sized = _sized(found)
+    roots, losses = list(sized.roots), list(sized.losses)
+    for size in range(_n_leaves(root), len(roots) + 1):
+        if value <= losses[size - 1]:
+            roots[size - 1], losses[size - 1] = root, value
+    return SizedTrees(roots, losses, sized.proven)
+
+
+def _n_leaves(node: Node) -> int:
+    return sum(_n_leaves(child) for _, child in node.branches) or 1
 
 
 def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:
-    paths = leaves_of(found.roots[-1]) if found.roots else []
+    paths = [] if found.root is None else leaves_of(found.root)
     return Additive(found, paths, found.solution.bound, found.solution.status)
 
 

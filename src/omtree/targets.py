@@ -105,9 +105,18 @@ def encode_labels(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
+    plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biufUO"
+    labels = y if plain else column_or_1d(y, warn=True)
     if labels.dtype.kind == "O":
-        missing = [value is None or value != value for value in labels.tolist()]
+        cells = labels.tolist()
+        texts = set(cells) if set(map(type, cells)) == {str} else None
+        if texts is not None:
+            # Text needs none of the checks below, and no sort of all samples.
+            names = sorted(texts)
+            position = {name: i for i, name in enumerate(names)}
+            codes = np.fromiter(map(position.__getitem__, cells), dtype=np.intp, count=len(cells))
+            return np.array(names, dtype=object), codes
+        missing = [value is None or value != value for value in cells]
         if any(missing):
             raise ValueError(f"y has {sum(missing)} missing labels; drop those rows or give them a label.")
     elif labels.dtype.kind == "f" and not np.isfinite(labels).all():

@@ -250,7 +250,8 @@ class _Scale:
 
 def _finer(training: Training, best: Refined, scales: Sequence[_Scale], n_bins: int) -> tuple[Feature, ...] | None:
     """The features with new thresholds; None when there are none."""
-    root = best.answer.roots[-1]
+    root = best.answer.root
+    assert root is not None
     features = list(best.problem.table.features)
     used = _used_thresholds(root, features)
     nodes = list(_splittable(root, best.problem, training))

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.certificate import Certificate, Status
-from omtree.constraints.audit import ConstraintCheck
+from omtree.constraints import ConstraintCheck
 from omtree.data.table import MAX_CODES, Feature, Kind, Pooled
 from omtree.family import BuiltFamily, TreeFamily
 from omtree.graph import Condition, FeatureGraph
@@ -97,8 +97,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     model.rules_, model.tree_ = _model_in(document["model"], features, labels)
     if document["sizes"] is not None:
         trees, losses = _sizes_in(document["sizes"], features, labels)
-        model.loss_by_leaves_ = np.array(losses)
-        model._family = BuiltFamily(trees, proven=bool(document["sizes"]["proven"]))
+        model._family = BuiltFamily(trees, losses, proven=bool(document["sizes"]["proven"]))
     model.certificate_ = _certificate_in(document["certificate"])
     if model.certificate_.structure == "tree" and model.tree_ is None:
         raise ValueError("the certificate speaks of a tree and there is none")

@@ -8,7 +8,8 @@ from typing import Any
 
 from omtree.data.table import Feature
 from omtree.data.wording import show_level, show_number
-from omtree.rules import Rule, RuleSet, TargetSummary
+from omtree.reading import TargetSummary
+from omtree.rules import Rule, RuleSet
 from omtree.show.summary import MOST_COLOURS, Summaries
 from omtree.show.text import number
 from omtree.show.words import answer, branch_words, condition_words, percent, shorten

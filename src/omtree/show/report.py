@@ -217,7 +217,7 @@ def _leaves(rules: RuleSet) -> list[dict[str, Any]]:
 
 
 def _tradeoff(model: Any) -> dict[str, Any] | None:
-    losses = vars(model).get("loss_by_leaves_")
+    losses = getattr(model, "loss_by_leaves_", None)
     if losses is None or len(losses) < 2:
         return None
     unit = model.certificate_.unit

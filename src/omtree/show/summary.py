@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from omtree.rules import Rule, RuleSet, TargetSummary
+from omtree.reading import TargetSummary
+from omtree.rules import Rule, RuleSet
 from omtree.show.colours import class_colours
 from omtree.show.measure import text_width
 from omtree.show.scene import Box, Disc, Line, Mark, Words
