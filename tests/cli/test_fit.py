@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,22 @@ def test_rules_binary_weights_and_kinds(credit, run, tmp_path):
     assert "age" not in model.feature_names_in_
     assert "w" not in model.feature_names_in_
     assert model.certificate_.weight == pytest.approx(sum(1 + i % 3 for i in range(1, 121)))
+
+
+def test_kinds_of_numbers(tmp_path, run):
+    """Numbers can be made ordinal or nominal, and levels in order may look like numbers."""
+    lines = ["grade,code,step,y", *(f"{i % 5},{i % 3},{i % 4},{'a' if i % 5 > 2 else 'b'}" for i in range(60))]
+    data, path = tmp_path / "data.csv", tmp_path / "model.json"
+    data.write_text("\n".join(lines), encoding="utf-8")
+    kinds = ["--kind", "grade=ordinal", "--kind", "code=nominal", "--kind", "step=3,1,2,0"]
+    result = run("fit", str(data), "-t", "y", "-d", "1", "-o", str(path), *kinds)
+    assert result.code == 0, result.err
+    model = load(path)
+    assert [feature.kind for feature in model.rules_.features] == ["ordinal", "nominal", "ordinal"]
+    assert model.rules_.features[2].levels == ("3", "1", "2", "0")
+    assert model.certificate_.value == 0
+    predicted = run("predict", str(path), str(data)).out.splitlines()[1:]
+    assert predicted == [line.rsplit(",", 1)[1] for line in lines[1:]]
 
 
 def test_standard_input():
@@ -244,31 +261,48 @@ def test_regression(credit, run, tmp_path):
     assert "--probabilities needs a model of classes" in run("predict", str(path), credit.unseen, "-p").err
 
 
-def test_constraints_file(credit, run, fails, tmp_path, monkeypatch):
-    """The constraints of a TOML file are those the model is fitted with; a bad file is named."""
-    path = tmp_path / "c.toml"
+def test_constraints_file(credit, run, fails, tmp_path):
+    """The model respects the constraints of a TOML file and keeps them for an audit; a bad file is named."""
+    path, model = tmp_path / "c.toml", tmp_path / "model.json"
     path.write_text('[[constraint]]\ntype = "recall"\nclass = "lost"\nat_least = 0.97\n', encoding="utf-8")
-    seen, original = [], OptimalTreeClassifier.fit
-
-    def fit(self, X, y, **more):
-        seen.append(self.constraints)
-        self.constraints = ()
-        return original(self, X, y, **more)
-
-    monkeypatch.setattr(OptimalTreeClassifier, "fit", fit)
-    options = ["-t", "outcome", "-d", "1", "--constraints", str(path)]
+    options = ["-t", "outcome", "-d", "2", "--constraints", str(path), "-o", str(model), "--time-limit", "30"]
     result = run("fit", credit.data, *options)
     assert result.code == 0, result.err
-    assert seen == [(Recall("lost", at_least=0.97),)]
+    again = load(model)
+    assert again.constraints == (Recall("lost", at_least=0.97),)
+    frame = pd.read_csv(credit.data, dtype={"zip code": str})
+    lost = frame["outcome"] == "lost"
+    assert (again.predict(frame.drop(columns="outcome"))[lost] == "lost").mean() >= 0.97
+    audited = run("audit", str(model), credit.data)
+    assert audited.code == 0
+    assert "at least 0.97" in audited.out
+    unkept = tmp_path / "unkept.csv"
+    lines = credit_lines(30)
+    unkept.write_text("\n".join([lines[0], *(line.replace("paid", "lost") for line in lines[1:])]), encoding="utf-8")
+    audited = run("audit", str(model), str(unkept))
+    assert audited.code == 1
+    assert "NO" in audited.out
     path.write_text('[[constraint]]\ntype = "recal"\n', encoding="utf-8")
     assert "has the unknown type 'recal'" in fails("fit", credit.data, *options)
 
 
+def test_groups(credit, run, tmp_path):
+    """A group column is for the constraints alone: no condition is on it, and the audit finds it in the data."""
+    path, model = tmp_path / "c.toml", tmp_path / "model.json"
+    path.write_text('[[constraint]]\ntype = "statistical_parity"\ngroup = "home"\ntolerance = 0.2\n', encoding="utf-8")
+    options = ["--constraints", str(path), "--groups", "home", "-o", str(model), "--time-limit", "30"]
+    result = run("fit", credit.data, "-t", "outcome", "-d", "2", *options)
+    assert result.code == 0, result.err
+    assert "home" not in load(model).feature_names_in_
+    audited = run("audit", str(model), credit.data)
+    assert audited.code == 0, audited.err
+    assert "at most 0.2" in audited.out
+
+
 def long_fit(folder: Path) -> list[str]:
-    """A command that would take hours, on a table with a remark about it."""
+    """A command that would take hours."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(2000, 16)).round(3), columns=[f"c{i}" for i in range(16)])
-    frame["odd"] = [*map(str, range(1999)), "?"]
     frame["y"] = rng.integers(0, 2, 2000)
     frame.to_csv(folder / "data.csv", index=False)
     command = ["fit", "data.csv", "-t", "y", "-d", "7", "--leaves", "60", "--min-leaf", "5", "--time-limit", "500"]
@@ -277,15 +311,22 @@ def long_fit(folder: Path) -> list[str]:
 
 def test_interrupt_keeps_the_best_model(tmp_path):
     """Ctrl-C during a fit saves the best model so far, which predicts and says that it was interrupted."""
-    command = long_fit(tmp_path)
+    screen, terminal = pty.openpty()
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        long_fit(tmp_path), cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True
     ) as process:
-        # The remark on the data is the last thing before the fit.
-        assert "column 'odd'" in process.stderr.readline()
-        signals = threading.Timer(3.0, process.send_signal, [signal.SIGINT])
-        signals.start()
-        output, errors = process.communicate(timeout=300)
+        os.close(terminal)
+        shown = b""
+        while b"search" not in shown:
+            # The line of progress says when the search has begun.
+            shown += _read(screen)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        while chunk := _read(screen):
+            shown += chunk
+        output = process.stdout.read()
+    os.close(screen)
+    errors = shown.decode()
     assert process.returncode == 0, errors
     assert "interrupted: the model makes" in output
     assert "The fit was interrupted" in errors

@@ -18,9 +18,8 @@ import pytest
 
 from cli.tables import credit_lines
 from omtree import OptimalTreeClassifier, load
-from omtree.certificate import ConstraintCheck
 from omtree.cli.reading import read_table
-from omtree.constraints import StatisticalParity
+from omtree.constraints import ConstraintCheck, StatisticalParity
 from omtree.show.plain import to_plain
 
 
@@ -126,6 +125,15 @@ def test_audit_target(credit, fails, run, tmp_path):
     assert run("audit", credit.model, str(path), "--target", "truth").code == 0
 
 
+def test_audit_type_of_target(run, fails, tmp_path):
+    """Text where the model's classes are numbers is a fault, not a row of errors."""
+    data, path = tmp_path / "data.csv", tmp_path / "model.json"
+    data.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)), encoding="utf-8")
+    assert run("fit", str(data), "-t", "y", "-d", "1", "-o", str(path), "-q").code == 0
+    data.write_text("a,y\n1,yes\n2,no\n", encoding="utf-8")
+    assert "holds text such as 'yes'; the model's classes are numbers" in fails("audit", str(path), str(data))
+
+
 @pytest.mark.parametrize(("slack", "code"), [(0.1, 0), (-0.1, 1)])
 def test_audit_constraints(credit, run, monkeypatch, tmp_path, slack, code):
     """Constraints and their groups are checked on the new data; one that does not hold makes the exit code 1."""
@@ -147,23 +155,17 @@ def test_audit_constraints(credit, run, monkeypatch, tmp_path, slack, code):
     assert seen["groups"].column_names == ["home"]
 
 
-def test_report(credit, run, fails, tmp_path, monkeypatch):
-    """The report gets the model, its training and its test rows."""
-    seen = []
-
-    def report(self, path, X=None, y=None, X_test=None, y_test=None):
-        seen.append((X.num_rows, len(y), X_test.num_rows, len(y_test)))
-        Path(path).write_text("<html>", encoding="utf-8")
-
-    monkeypatch.setattr(OptimalTreeClassifier, "report", report, raising=False)
+def test_report(credit, run, tmp_path):
+    """Reports are written from a saved model, and at once with a fit."""
     path = tmp_path / "report.html"
     result = run("report", credit.model, credit.data, "--test", credit.unseen, "-o", str(path))
-    assert result.code == 0, result.err
-    assert seen == [(120, 120, 40, 40)]
-    assert f"report  {path}" in result.out
+    assert (result.code, result.out) == (0, f"report  {path}\n")
+    assert "income" in path.read_text(encoding="utf-8")
+    path.unlink()
     result = run("fit", credit.data, "-t", "outcome", "-d", "1", "--test", credit.unseen, "--report", str(path))
     assert result.code == 0, result.err
-    assert seen == [(120, 120, 40, 40)] * 2
+    assert f"report  {path}" in result.out
+    assert "<html" in path.read_text(encoding="utf-8")
 
 
 def test_export_sql_runs(credit, run):
@@ -183,6 +185,8 @@ def test_export_sql_runs(credit, run):
         ("m.py", '"""A model'),
         ("m.pmml", "<?xml"),
         ("m.mmd", "flowchart"),
+        ("m.dot", "digraph"),
+        ("m.svg", "<svg"),
         ("m.txt", "all rows"),
         ("m.json", "{"),
     ],
@@ -217,11 +221,14 @@ def test_export_faults(credit, fails):
 
 
 def test_graph(credit, run, tmp_path, fails):
-    """The feature graph is written in the DOT language."""
+    """The feature graph is written in the DOT language, or drawn."""
     assert run("graph", credit.model).out == load(credit.model).graph_.to_dot() + "\n"
     path = tmp_path / "graph.dot"
     assert run("graph", credit.model, "-o", str(path)).code == 0
     assert path.read_text(encoding="utf-8").startswith("digraph")
+    picture = tmp_path / "graph.svg"
+    assert run("graph", credit.model, "-o", str(picture), "--feature", "age").code == 0
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
     assert "--feature is for SVG files only" in fails("graph", credit.model, "--feature", "age")
 
 

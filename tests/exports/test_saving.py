@@ -316,7 +316,7 @@ def test_regressor(objective, tmp_path):
 def test_constraints_are_kept(fitted):
     """Every constraint that is made of plain values comes back equal."""
     model = copy.copy(fitted)
-    model.constraints = tuple(ALL)
+    model._constraints = tuple(ALL)
     assert from_json(model.to_json()).constraints == tuple(ALL)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import PurePath
 from typing import Any
@@ -51,10 +50,7 @@ def run_export(model_path: str, format: str | None, out: str | None, table: str 
     elif format == "sql":
         text = model.to_sql(table)
     else:
-        method = getattr(model, f"to_{format}", None)
-        if method is None:
-            raise ValueError(f"This release of omtree does not write {format}.")
-        text = method()
+        text = getattr(model, f"to_{format}")()
     _write((text.rstrip("\n") + "\n").encode("utf-8"), out)
 
 
@@ -63,11 +59,9 @@ def run_graph(model_path: str, out: str | None, features: tuple[str, ...]) -> No
     check_writable(out)
     model = load_model(model_path)
     if out is not None and out.lower().endswith(".svg"):
-        try:
-            picture = importlib.import_module("omtree.show.graph_picture")
-        except ImportError:
-            raise ValueError("This release of omtree draws no SVG graphs; use a file name that ends in .dot.") from None
-        text = picture.graph_to_svg(model, list(features) or None)
+        from omtree.show.graph_picture import graph_to_svg
+
+        text = graph_to_svg(model, list(features) or None)
     elif features:
         raise ValueError("--feature is for SVG files only; use --out graph.svg.")
     else:

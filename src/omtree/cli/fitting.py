@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import warnings
@@ -63,7 +62,8 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     for path in (request.out, request.report):
         check_writable(path)
     kinds = _kinds(request.kinds)
-    types: dict[str, CellType] = {name: "text" for name, kind in kinds.items() if kind != "numeric"}
+    # Levels that are given are texts; so are the cells then, even where they look like numbers.
+    types: dict[str, CellType] = {name: "text" for name, kind in kinds.items() if isinstance(kind, list)}
     name = "standard input" if request.data == "-" else request.data
     table = read_table(
         request.data,
@@ -90,8 +90,6 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         raise ValueError(f"{name} has no column besides the target {request.target!r}; give it some to predict from.")
     task = choose_task(y, request.target, request.task, request.notes)
     model: Any = _make(task, request, kinds)
-    if request.groups and "groups" not in inspect.signature(model.fit).parameters:
-        raise ValueError("This release of omtree has no constraints on groups; leave --groups out.")
     terminal_notes = [] if request.quiet else request.notes
     for remark in terminal_notes:
         terminal.note(remark)
@@ -101,7 +99,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             with terminal.progress(request.parameters["time_limit"], request.quiet):
                 model.fit(features, y.astype(float) if task == "regression" else y, **extra)
         except ValueError as fault:
-            raise type(fault)(_in_options(str(fault))) from fault
+            raise ValueError(_in_options(str(fault))) from fault
         model.target_name_ = request.target
         if request.out is not None:
             # First of all: whatever happens later, the model is there.
@@ -185,16 +183,14 @@ def _in_options(message: str) -> str:
     """
     for parameter, option in _OPTIONS.items():
         message = re.sub(rf"(?<![-\w]){parameter}=", f"{option} ", message)
-        message = re.sub(rf"(?<![-\w]){parameter}\b", option, message)
+        if "_" in parameter:  # other names are words of the language as well
+            message = re.sub(rf"(?<![-\w]){parameter}\b", option, message)
     return message
 
 
 def _constraints(path: str) -> Any:
-    from omtree import constraints
+    from omtree.constraints import load_toml
 
-    load_toml = getattr(constraints, "load_toml", None)
-    if load_toml is None:
-        raise ValueError("This release of omtree reads no constraints from files; leave --constraints out.")
     return load_toml(path)
 
 

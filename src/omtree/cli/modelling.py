@@ -79,6 +79,8 @@ def read_target(table: pa.Table, target: str, model: OptimalTreeBase, path: str)
         return np.array([text_of(value) for value in values.tolist()], dtype=object)
     if classes.dtype.kind == "b" and values.dtype.kind == "O":
         return np.array([str(value).lower() in ("true", "1") for value in values.tolist()])
+    if classes.dtype.kind in "iuf" and values.dtype.kind not in "iufb":
+        raise ValueError(f"The target {target!r} holds text such as {values[0]!r}; the model's classes are numbers.")
     return values
 
 
@@ -118,11 +120,7 @@ def estimator_class(task: str) -> Any:
     """The estimator of a task."""
     import omtree
 
-    name = "OptimalTreeRegressor" if task == "regression" else "OptimalTreeClassifier"
-    found = getattr(omtree, name, None)
-    if found is None:
-        raise ValueError("This release of omtree has no regression; use --task classification for classes.")
-    return found
+    return omtree.OptimalTreeRegressor if task == "regression" else omtree.OptimalTreeClassifier
 
 
 def check_writable(path: str | None) -> None:

@@ -130,8 +130,6 @@ def run_audit(
         print(f"in training: {number(trained.value)} {trained.unit}, weight {number(trained.weight)}")
     if "classes_" in vars(model):
         _confusion(model, rows, y)
-    if not hasattr(model, "audit"):
-        return True
     named = {name for constraint in model.constraints for name in getattr(constraint, "group_columns", ())}
     groups = [name for name in table.column_names if name in named]
     return _constraint_table(model.audit(rows, y, **({"groups": table.select(groups)} if groups else {})))
@@ -201,7 +199,5 @@ def run_report(
 
 
 def write_report(model: Any, path: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
-    """The model's own report, where it has one."""
-    if not hasattr(model, "report"):
-        raise ValueError("This release of omtree writes no reports.")
+    """The model's own report."""
     model.report(path, X=X, y=y, X_test=X_test, y_test=y_test)

@@ -80,6 +80,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         known["constraints"] = tuple(known["constraints"])
     check_parameters(known)
     model.set_params(**known)
+    model._constraints = known.get("constraints", ())
 
     model.n_features_in_ = whole(document["columns"]["count"])
     if document["columns"]["names"] is not None:
@@ -117,6 +118,8 @@ def _parameters(model: OptimalTreeBase) -> dict[str, Any]:
     """The parameters that can be written; the others are named in a warning."""
     written, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
+        if name == "constraints":  # those of the fit, whatever became of the parameter
+            value = vars(model).get("_constraints", value)
         try:
             written[name] = to_plain(value)
         except NotPlainError:
