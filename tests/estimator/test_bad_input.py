@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-import omtree.columns
 from omtree import InfeasibleError, OptimalTreeClassifier
-from omtree.constraints import Constraint
-from omtree.problem import GlobalRow, Problem, Solution
+from omtree.constraints import Accuracy, Recall
 
 X, Y = load_iris(return_X_y=True)
 
@@ -137,45 +135,30 @@ def test_a_failing_fit_leaves_the_model_as_it_was() -> None:
     assert vars(fresh) == OptimalTreeClassifier().get_params()
 
 
-class AtLeast(Constraint):
-    """A constraint that wants this many rows to be predicted as class 0."""
-
-    def __init__(self, rows: float) -> None:
-        self.least = rows
-
-    def rows(self, table: Any) -> list[GlobalRow]:
-        """One row that counts the weight of the rows predicted as class 0."""
-        coefficient = np.zeros((table.statistics.shape[1], table.statistics.shape[1]))
-        coefficient[:, 0] = 1.0
-        return [GlobalRow("predicted 0", coefficient, self.least)]
-
-
-def test_infeasible_problems_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an engine finds infeasible becomes a ValueError with the engine's reason."""
-
-    def refuse(problem: Problem, *args: Any, **kwargs: Any) -> Solution:
-        return Solution((), "infeasible", np.inf, np.inf, reason="No model predicts 0 for 151 rows.")
-
-    monkeypatch.setattr(omtree.columns, "solve", refuse)
-    model = OptimalTreeClassifier(structure="rules", constraints=[AtLeast(151)])
-    with pytest.raises(InfeasibleError, match="for 151 rows"):
-        model.fit(X, Y)
-    assert not hasattr(model, "certificate_")
+def test_infeasible_problems_say_why() -> None:
+    """The reason names the constraint and how near to it a model comes, and the estimator is left as it was."""
+    frame, y = pd.DataFrame({"a": [0, 0, 1, 1] * 5}), np.array([0, 1, 0, 1] * 5)
+    for structure in ("tree", "rules"):
+        model = OptimalTreeClassifier(structure=structure, max_depth=1, constraints=[Accuracy(at_least=0.8)])
+        with pytest.raises(InfeasibleError, match=r"Accuracy\(at_least=0.8\): the accuracy reaches at most 0.5 with 2"):
+            model.fit(frame, y)
+        assert not hasattr(model, "certificate_")
+    both = [Recall(0, at_least=0.9), Recall(1, at_least=0.9), Accuracy(at_least=0.1)]
+    with pytest.raises(
+        InfeasibleError, match=r"meets Recall\(0, at_least=0.9\) and Recall\(1, at_least=0.9\) together"
+    ):
+        OptimalTreeClassifier(max_depth=1, constraints=both).fit(frame, y)
 
 
-def test_constraints_are_in_the_certificate() -> None:
-    """The certificate says how the model meets its constraints."""
-    model = OptimalTreeClassifier(max_depth=2, structure="rules", constraints=[AtLeast(10)]).fit(X, Y)
+@pytest.mark.parametrize("structure", ["tree", "rules"])
+def test_constraints_are_in_the_certificate(structure: str) -> None:
+    """The certificate says how the model meets its constraints, and so does an audit on the same data."""
+    options = {"max_depth": 2, "structure": structure, "binning": "quantile"}
+    free = OptimalTreeClassifier(**options).fit(X, Y)
+    model = OptimalTreeClassifier(constraints=[Recall(2, at_least=0.99)], **options).fit(X, Y)
     (row,) = model.certificate_.constraints
-    assert (row.name, row.limit) == ("predicted 0", 10)
-    assert row.value == (model.predict(X) == 0).sum() == row.slack + 10
-
-
-def test_trees_keep_constraints() -> None:
-    """A tree under a constraint over the whole model meets it."""
-    free = OptimalTreeClassifier(max_depth=2).fit(X, Y)
-    least = (free.predict(X) == 0).sum() + 20
-    model = OptimalTreeClassifier(max_depth=2, constraints=[AtLeast(least)]).fit(X, Y)
-    (row,) = model.certificate_.constraints
-    assert row.value == (model.predict(X) == 0).sum() >= least
-    assert model.certificate_.value > free.certificate_.value
+    assert row.value == pytest.approx((model.predict(X) == 2)[Y == 2].mean())
+    assert row.value >= row.limit == 0.99
+    assert model.certificate_.value >= free.certificate_.value
+    assert model.audit(X, Y) == (row,)
+    assert "Recall(2, at_least=0.99)" in str(model.certificate_)

@@ -8,7 +8,8 @@ import math
 
 import pytest
 
-from omtree.certificate import Certificate, ConstraintCheck
+from omtree.certificate import Certificate
+from omtree.constraints import ConstraintCheck
 
 
 def certificate(**changes: object) -> Certificate:
@@ -58,7 +59,7 @@ def test_printed_certificate() -> None:
             "  LP value      126.1 (gap to it 0.7 %)",
             "  model         9 rules, at most 4 conditions each",
             "  among         all sets of at most 16 disjoint rules",
-            "  recall        0.9, at least 0.8 (slack 0.1)",
+            "  constraint    recall: 0.9, at least 0.8 (slack 0.1)",
             "  work          4,544 columns, 912 rows, 12 rounds, priced out exactly",
             "  seconds       1.25 (data 0.01, pricing 0.50)",
         ]

@@ -11,10 +11,10 @@ from random_models import not_a_tree, reader
 
 from omtree.certificate import Certificate
 from omtree.checker import check
+from omtree.constraints import Recall, Samples
 from omtree.errors import CertificateError
 from omtree.graph import Condition
 from omtree.objectives.error import Error
-from omtree.problem import GlobalRow
 from omtree.rules import RuleSet
 from omtree.targets import Target
 
@@ -113,9 +113,12 @@ def test_an_uncovered_sample_is_found() -> None:
 def test_constraints_are_recomputed() -> None:
     """The value of a constraint comes from what the rules predict; a violated one is named."""
     case = Case()
-    coefficient = np.array([[0.0, 1.0], [0.0, 1.0]])
-    yes = sum(rule.support for rule in case.rules if rule.label == 1)
-    (row,) = case.check(constraints=[GlobalRow("yes", coefficient, 1.0)])
-    assert (row.name, row.value, row.limit, row.slack) == ("yes", yes, 1.0, yes - 1.0)
-    with pytest.raises(CertificateError, match="constraint yes"):
-        case.check(constraints=[GlobalRow("yes", coefficient, yes + 1.0)])
+    yes = case.weight[case.target.labels == 1]
+    samples = Samples(case.target.labels, case.weight)
+    called = np.array([rule.label for rule in case.rules])[case.rules.assign(case.codes)]
+    recall = yes[called[case.target.labels == 1] == 1].sum() / yes.sum()
+    (row,) = case.check(constraints=[Recall("yes", at_least=recall)], samples=samples)
+    assert (row.limit, row.met) == (recall, True)
+    assert row.value == pytest.approx(recall)
+    with pytest.raises(CertificateError, match=r"constraint Recall\('yes'"):
+        case.check(constraints=[Recall("yes", at_least=recall + 0.01)], samples=samples)

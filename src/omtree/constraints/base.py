@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from omtree.data.table import Feature, Kind, Table
+from omtree.data.table import Feature, Kind
 from omtree.problem import GlobalRow
 
 if TYPE_CHECKING:
@@ -174,10 +174,6 @@ class Constraint:
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         """How a model meets it, from the raw answers alone."""
         raise NotImplementedError
-
-    def rows(self, table: Table) -> Sequence[GlobalRow]:
-        """Rows for a coded table; declared constraints are compiled instead, with `compile_constraints`."""
-        raise NotImplementedError(f"{self!r} has to be compiled.")
 
     def __repr__(self) -> str:
         shown: list[str] = []
