@@ -10,6 +10,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import peak_mb
+
 #: More memory than this ends the process, not the machine.
 MEMORY_GB = 16
 
@@ -19,7 +21,8 @@ def main() -> None:
     answer = Path(sys.argv[1])
     asked = json.load(sys.stdin)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_GB << 30, MEMORY_GB << 30))
-    answer.write_text(json.dumps(outcome(asked)))
+    row = outcome(asked)
+    answer.write_text(json.dumps({**row, "peak_mb": peak_mb()}))
     sys.stdout.flush()
     os._exit(0)
 

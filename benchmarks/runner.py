@@ -10,8 +10,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchmarks.estimate import Estimate
-from benchmarks.machine import machine
+from benchmarks.machine import machine, peak_mb
 from benchmarks.protocols import Task
 from benchmarks.rivals import Absent, find
 from benchmarks.store import Store, key
 
 ROOT = Path(__file__).resolve().parent.parent
+#: What runs one task; the file for its answer follows.
+CHILD = (sys.executable, "-m", "benchmarks.child")
 #: Beyond the sum of its limits a process gets this long for reading data, importing and predicting.
 SPARE_SECONDS = 90.0
 #: No method's grid has more options than this.
@@ -44,7 +47,9 @@ def version_of(method: str) -> tuple[str, str | None]:
         return "absent", str(reason)
 
 
-def run_task(task: Task, folder: Path | None, seconds: float | None = None) -> dict[str, Any]:
+def run_task(
+    task: Task, folder: Path | None, seconds: float | None = None, command: Sequence[str] = CHILD
+) -> dict[str, Any]:
     """The row of one task, run in a process of its own: a crash or a timeout is a row as well."""
     with tempfile.TemporaryDirectory() as scratch:
         answer = Path(scratch) / "answer.json"
@@ -52,7 +57,7 @@ def run_task(task: Task, folder: Path | None, seconds: float | None = None) -> d
         started = time.perf_counter()
         with noise.open("w") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.child", str(answer)],
+                [*command, str(answer)],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -60,8 +65,8 @@ def run_task(task: Task, folder: Path | None, seconds: float | None = None) -> d
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             )
             assert process.stdin is not None
-            process.stdin.write(json.dumps({**task.to_dict(), "folder": str(folder) if folder else None}).encode())
-            process.stdin.close()
+            with suppress(BrokenPipeError), process.stdin:  # a process that is dead already is told by its exit code
+                process.stdin.write(json.dumps({**task.to_dict(), "folder": str(folder) if folder else None}).encode())
             code, peak = _wait(process, started + (patience(task) if seconds is None else seconds))
         wall = time.perf_counter() - started
         if code is None:
@@ -71,23 +76,24 @@ def run_task(task: Task, folder: Path | None, seconds: float | None = None) -> d
         else:
             last = noise.read_text(errors="replace").strip().splitlines()[-1:]
             row = {"status": "crash", "reason": f"exit {code}: {' '.join(last)}"[:500]}
-    return {**row, "wall": round(wall, 3), "peak_mb": round(peak / 1024, 1)}
+    return {**row, "wall": round(wall, 3), "peak_mb": round(max(peak, row.pop("peak_mb", 0.0)), 1)}
 
 
-def _wait(process: subprocess.Popen[bytes], until: float) -> tuple[int | None, int]:
-    """Exit code (None after a kill at the deadline) and peak memory in kB, which the system tells of a dead process."""
+def _wait(process: subprocess.Popen[bytes], until: float) -> tuple[int | None, float]:
+    """Exit code (None after a kill at the deadline) and peak memory in MB.
+
+    The usage that the system tells of a dead process does not do: it counts what its parent had before it started.
+    """
     killed = False
-    pause = 0.005
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return (None if killed else process.returncode), usage.ru_maxrss
+    peak, pause = 0.0, 0.005
+    while process.poll() is None:
+        peak = max(peak, peak_mb(process.pid))
         if not killed and time.perf_counter() > until:
             process.kill()
             killed = True
         time.sleep(pause)
         pause = min(0.1, 1.5 * pause)
+    return (None if killed else process.returncode), peak
 
 
 class Runner:
@@ -129,7 +135,12 @@ class Runner:
         done = 0
         left = estimate.total(todo)
         lock = threading.Lock()
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
         with Progress(*columns, console=self.console) as progress, ThreadPoolExecutor(self.jobs) as pool:
             bar = progress.add_task("", total=len(todo), left="")
 

@@ -72,7 +72,14 @@ class Rival(Protocol):
 
 
 def fitted(
-    predict: Predict, X: pd.DataFrame, y: np.ndarray, *, proven: bool, seconds: float, leaves: int | None = None, **more: Any
+    predict: Predict,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    proven: bool,
+    seconds: float,
+    leaves: int | None = None,
+    **more: Any,
 ) -> Fitted:
     """A model whose errors are counted on the training rows, by its own predictions."""
     return Fitted(predict, int((predict(X) != y).sum()), proven, seconds, leaves, more=more)

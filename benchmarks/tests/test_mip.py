@@ -19,7 +19,7 @@ from benchmarks.rivals.mip.shape import CompleteTree, greedy, leaves_below
 
 def soon() -> float:
     """Time enough for what is tiny."""
-    return time.perf_counter() + 60.0
+    return time.perf_counter() + 600.0
 
 
 def best_cost(matrix: np.ndarray, labels: np.ndarray, depth: int, error: float = 1.0, split: float = 0.0) -> float:
@@ -30,9 +30,7 @@ def best_cost(matrix: np.ndarray, labels: np.ndarray, depth: int, error: float =
     for column in matrix.T:
         for cut in np.unique(column)[:-1]:
             left = column <= cut
-            halves = (
-                best_cost(matrix[side], labels[side], depth - 1, error, split) for side in (left, ~left)
-            )
+            halves = (best_cost(matrix[side], labels[side], depth - 1, error, split) for side in (left, ~left))
             here = min(here, split + sum(halves))
     return here
 
@@ -44,11 +42,10 @@ def tiny(seed: int, n: int, values: int, n_classes: int, k: int = 3) -> tuple[np
     return rng.integers(0, values, (n, k)).astype(float), labels
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("alpha", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize(("seed", "alpha"), [(0, 0.0), (1, 0.0), (2, 0.05), (0, 0.3), (1, 0.3)])
 def test_oct_is_the_best_tree_of_its_class(seed: int, alpha: float) -> None:
     """OCT's optimum equals brute force, and its tree has the cost that the program says."""
-    matrix, labels = tiny(seed, 14, 4, 2 + seed % 2)
+    matrix, labels = tiny(seed, 12, 3, 2 + seed % 2)
     baseline = len(labels) - np.bincount(labels).max()
     tree, answer = Oct(matrix, labels, 2, alpha).solve(soon())
     assert answer.proven
@@ -67,10 +64,10 @@ def test_oct_keeps_its_least_leaf() -> None:
     assert sizes[sizes > 0].min() >= 5
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(4))
 def test_binoct_is_the_best_tree_of_its_class(seed: int) -> None:
     """BinOCT's optimum equals brute force, and its tree makes as many errors as the program says."""
-    matrix, labels = tiny(seed, 16, 6, 2 + seed % 2)
+    matrix, labels = tiny(seed, 13, 5, 2 + seed % 2)
     tree, answer = BinOct(matrix, labels, 2).solve(soon())
     assert answer.proven
     assert answer.value == pytest.approx(best_cost(matrix, labels, 2))
@@ -92,11 +89,10 @@ def test_halving_reaches_every_threshold(n: int) -> None:
     assert len(set(ends)) == (n if n > 1 else 0)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("penalty", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize(("seed", "penalty"), [(0, 0.0), (1, 0.0), (2, 0.1), (3, 0.1), (0, 0.4)])
 def test_flowoct_is_the_best_tree_of_its_class(seed: int, penalty: float) -> None:
     """FlowOCT's optimum equals brute force over trees of 0/1 columns, and its tree has the value the program says."""
-    matrix, labels = tiny(seed, 20, 2, 2 + seed % 2, k=4)
+    matrix, labels = tiny(seed, 18, 2, 2 + seed % 2, k=4)
     tree, answer = FlowOct(matrix, labels, 2, penalty).solve(soon())
     best = best_cost(matrix, labels, 2, 1 - penalty, penalty)
     assert answer.proven
@@ -141,9 +137,7 @@ def test_s1o_is_the_best_tree_of_its_class(seed: int, depth: int, slack_cost: fl
             node = np.zeros(n, dtype=int)
             for _ in range(depth):
                 node = 2 * node + 1 + np.array([sides[chosen[node[i]]][i] for i in range(n)])
-            errors = sum(
-                (node == leaf).sum() - np.bincount(labels[node == leaf]).max() for leaf in np.unique(node)
-            )
+            errors = sum((node == leaf).sum() - np.bincount(labels[node == leaf]).max() for leaf in np.unique(node))
             best = min(best, cost + errors)
     assert answer.proven
     assert answer.value == pytest.approx(best, abs=1e-5)

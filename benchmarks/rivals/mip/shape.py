@@ -41,9 +41,7 @@ class CompleteTree:
     @classmethod
     def empty(cls, depth: int, label: int = 0) -> CompleteTree:
         """No split at all."""
-        return cls(
-            np.full(2**depth - 1, NO_SPLIT), np.full(2**depth - 1, -np.inf), np.full(2**depth, label, dtype=int)
-        )
+        return cls(np.full(2**depth - 1, NO_SPLIT), np.full(2**depth - 1, -np.inf), np.full(2**depth, label, dtype=int))
 
     @property
     def depth(self) -> int:
