@@ -17,7 +17,7 @@ def has_numbers(X: pd.DataFrame) -> bool:
 
 
 class Numbers:
-    """Numbers as they are, ordered categories as positions, plain ones one column a value (one in all if there are two)."""
+    """Numbers as they are, ordered categories as positions, plain ones one column a value (one in all for two)."""
 
     def __init__(self, X: pd.DataFrame) -> None:
         self._parts: list[tuple[str, object]] = []

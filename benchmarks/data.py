@@ -1,8 +1,9 @@
 """Data sets as frames whose types say everything: numbers, ordered categories, plain categories.
 
-A set comes from a folder (`NAME.csv` or `NAME.parquet`, the class in the column `target`; a second file `NAME_test.csv` is
-left alone, because the paper counts the rows of the first only) or, where no folder is given, from OpenML. The rows of OpenML's versions differ in places from those the paper used
-(its MONK's problems hold the training and the test rows together, for instance): results name where the data came from.
+A set comes from a folder (`NAME.csv` or `NAME.parquet`, the class in the column `target`; a second file
+`NAME_test.csv` is left alone, because the paper counts the rows of the first only) or, where no folder is given, from
+OpenML. The rows of OpenML's versions differ in places from those the paper used (its MONK's problems hold the training
+and the test rows together, for instance): results name where the data came from.
 """
 
 from __future__ import annotations

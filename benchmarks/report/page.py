@@ -34,8 +34,8 @@ def write(rows: list[dict[str, Any]], to: Path, fragments: Path = ROOT / "docs" 
 
 def head(rows: list[dict[str, Any]]) -> str:
     """What, where, when."""
-    text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `benchmarks/results.jsonl`; `benchmarks/README.md` "
-    text += "says what is run and how.\n\n"
+    text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `benchmarks/results.jsonl`;\n"
+    text += "`benchmarks/README.md` says what is run and how.\n\n"
     if not rows:
         return text + "No results yet.\n"
     days = sorted({row["date"] for row in rows})

@@ -23,11 +23,6 @@ def accuracy(table: str) -> pd.DataFrame:
     return _wide(table, ["data", "depth"], "value")
 
 
-def spread(table: str) -> pd.DataFrame:
-    """The standard deviations that belong to `accuracy`."""
-    return _wide(table, ["data", "depth"], "std")
-
-
 def by_depth(table: str) -> pd.DataFrame:
     """A table that has depths only."""
     return _wide(table, ["depth"], "value")

@@ -12,7 +12,7 @@ from benchmarks.rivals.base import Absent, Fitted, Limits, fitted, package_versi
 
 
 class Iai:
-    """`interpretableai.iai.OptimalTreeClassifier`. Written from its documentation and never run here, for want of a licence."""
+    """`interpretableai.iai.OptimalTreeClassifier`: written from its documentation, never run for want of a licence."""
 
     name = "iai"
 

@@ -102,7 +102,7 @@ def test_flowoct_is_the_best_tree_of_its_class(seed: int, penalty: float) -> Non
 
 
 def hyperplane_cost(x: np.ndarray, right: np.ndarray, slack_cost: float, norm_cost: float) -> float:
-    """The least slack and norm of a hyperplane with these rows counted on its right: a linear program in h, |h|, g, m."""
+    """The least slack and norm of a hyperplane with these rows on its right: a linear program in h, |h|, g, m."""
     n, k = x.shape
     sign = np.where(right, 1.0, -1.0)
     zero = np.zeros((n, k))

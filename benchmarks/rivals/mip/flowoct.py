@@ -1,9 +1,9 @@
 """FlowOCT: Aghaei, Gomez and Vayanos, Strong optimal classification trees (2021), in its flow form, over 0/1 columns.
 
 A row that is classified well is a unit of flow from the root to a sink: at each node it goes to the child that the
-split (`b`) allows, left for 0 and right for 1, or, where the node is a leaf (`p`) of the right class (`w`), into the sink.
-Maximised: (1 - penalty) * well classified rows - penalty * splits. Flows are whole by themselves once the rest is.
-Equal rows of one class share their flow.
+split (`b`) allows, left for 0 and right for 1, or, where the node is a leaf (`p`) of the right class (`w`), into the
+sink. Maximised: (1 - penalty) * well classified rows - penalty * splits. Flows are whole by themselves once the rest
+is. Equal rows of one class share their flow.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """OCT: Bertsimas and Dunn, Optimal classification trees, Machine Learning 106 (2017), with single-feature splits.
 
 Each inner node t picks a feature (`a`) and a threshold (`b`), or does not split (`d` = 0) and sends everything right;
-each row is in one leaf (`z`); a leaf in use (`l`) has one class (`c`), and its loss is its weight less that of the class.
-Minimised: errors / (errors of the best constant) + alpha * splits; here both times the errors of the best constant.
+each row is in one leaf (`z`); a leaf in use (`l`) has one class (`c`), and its loss is its weight less that of the
+class. Minimised: errors / (errors of the best constant) + alpha * splits; here both times the errors of the best
+constant.
 
 Features are replaced by the ranks of their values, scaled to [0, 1]: single-feature splits do not notice, and the
-paper's smallest distance of two values becomes as large as it can be. The rows that tie a row's leaf to the splits above
-are summed over the leaves on one side of the split, which is tighter than one row for each leaf, and shorter.
+paper's smallest distance of two values becomes as large as it can be. The rows that tie a row's leaf to the splits
+above are summed over the leaves on one side of the split, which is tighter than one row for each leaf, and shorter.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class CompleteTree:
     @property
     def depth(self) -> int:
         """Levels of inner nodes."""
-        return int(len(self.label)).bit_length() - 1
+        return len(self.label).bit_length() - 1
 
     def goes_right(self, matrix: np.ndarray) -> np.ndarray:
         """For every row and inner node: where the row would go."""
