@@ -12,7 +12,15 @@ from benchmarks.report.figures import means, solved_over_time
 from benchmarks.rivals import TITLES
 
 mpl.use("svg")
-mpl.rcParams.update({"svg.hashsalt": "omtree", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
+mpl.rcParams.update(
+    {
+        "svg.hashsalt": "omtree",
+        "svg.fonttype": "none",
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+)
 
 from matplotlib import pyplot as plt  # noqa: E402  (after the choice of what draws)
 
@@ -38,7 +46,7 @@ def scatter(both: pd.DataFrame, path: Path, ours: str, theirs: str) -> None:
 
 def cactus(table: pd.DataFrame, path: Path, marks: dict[str, tuple[float, int]]) -> None:
     """Instances proven over time; single figures of the paper as marks."""
-    figure, axes = plt.subplots(figsize=(5.4, 3.4))
+    figure, axes = plt.subplots(figsize=(6.2, 3.8))
     for method in [name for name in TITLES if name in set(table["method"]) and name not in ("cart", "chaid", "best")]:
         seconds, count = solved_over_time(table, method)
         total = int((table["method"] == method).sum())
@@ -50,7 +58,8 @@ def cactus(table: pd.DataFrame, path: Path, marks: dict[str, tuple[float, int]])
     axes.set_xscale("log")
     axes.set_xlabel("seconds")
     axes.set_ylabel("instances proven")
-    axes.legend(frameon=False, fontsize=7)
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(frameon=False, fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     _save(figure, path)
 
 
@@ -77,6 +86,9 @@ def growth(curves: dict[str, pd.DataFrame], path: Path) -> None:
         axes.plot(curve.index, curve["seconds"], "o-", markersize=3)
         axes.set_xscale("log")
         axes.set_yscale("log")
+        if name != "rows":  # too few powers of ten to go by
+            axes.set_xticks(list(curve.index), [str(value) for value in curve.index])
+            axes.minorticks_off()
         axes.set_xlabel(name)
         axes.set_ylabel("seconds")
         above = axes.twinx()

@@ -63,7 +63,7 @@ class Rival(Protocol):
         ...
 
     def grid(self, X: pd.DataFrame, depth: int) -> list[dict[str, Any]]:
-        """The options among which validation chooses; the first is the default."""
+        """The options among which validation chooses, in the order of the size of their models."""
         ...
 
     def fit(self, X: pd.DataFrame, y: np.ndarray, depth: int, limits: Limits, **options: Any) -> Fitted:

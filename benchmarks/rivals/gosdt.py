@@ -23,7 +23,7 @@ class Gosdt:
 
     def grid(self, X: pd.DataFrame, depth: int) -> list[dict[str, Any]]:
         """Prices of a leaf, as shares of the rows."""
-        return [{"regularization": price} for price in (0.01, 0.003, 0.03)]
+        return [{"regularization": price} for price in (0.003, 0.01, 0.03)]
 
     def fit(self, X: pd.DataFrame, y: np.ndarray, depth: int, limits: Limits, **options: Any) -> Fitted:
         """One exact search."""

@@ -157,10 +157,11 @@ def test_parts_are_disjoint_and_the_same_for_every_method() -> None:
 
 
 def test_choosing_takes_the_fewest_errors_then_the_middle_size() -> None:
-    """Errors first, then the earliest option, then the middle of the sizes that are equal."""
+    """Errors first, then the middle of those that are equal, whether size or options tell them apart."""
     one, two = {"n_bins": 8}, {"n_bins": 3}
-    choices = [Choice(5, one, 2), Choice(4, one, 3), Choice(4, one, 4), Choice(4, one, 5), Choice(4, two, 2)]
+    choices = [Choice(5, one, 2), Choice(4, one, 3), Choice(4, one, 4), Choice(4, one, 5)]
     assert choose(choices) == Choice(4, one, 4)
+    assert choose([Choice(1, {"p": p}, None) for p in (0, 1, 2)]) == Choice(1, {"p": 1}, None)
     assert choose([*choices, Choice(3, two, 7)]) == Choice(3, two, 7)
 
 
