@@ -47,7 +47,7 @@ class Estimate:
             share = min(1.0, 0.25 * (task.depth - 1) ** 2)
             return PROCESS_SECONDS + share * (task.limit + (fits - 1) * task.tuning_limit)
         deep = 0.2 if task.depth < 4 else 1.0
-        share = SHARES.get(task.method, 0.02) * (deep if task.data in sets.SMALL else 1.0)
+        share = SHARES.get(task.method, 0.005) * (deep if task.data in sets.SMALL else 1.0)
         return PROCESS_SECONDS + share * (task.limit + 3 * task.tuning_limit)
 
     def total(self, tasks: Iterable[Task]) -> float:
