@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test lint format sanitize clean build bench bench-paper bench-large bench-rivals bench-report
+.PHONY: demo fit test lint format sanitize clean build bench bench-paper bench-large bench-rivals bench-report
 
 build: $(VENV)/.built
 
@@ -21,6 +21,11 @@ $(VENV)/.built: $(VENV)/.ready $(NATIVE)
 
 demo: build
 	$(BIN)/python examples/demo.py
+
+# A model and its report for your own table: make fit DATA=patients.csv TARGET=outcome [ARGS="--depth 2"]
+fit: build
+	@test -n "$(DATA)" && test -n "$(TARGET)" || { echo "usage: make fit DATA=table.csv TARGET=column"; exit 2; }
+	$(BIN)/omtree fit "$(DATA)" --target "$(TARGET)" --out model.json --report report.html $(ARGS)
 
 test: build
 	$(BIN)/python -m pytest -n 2 $(ARGS)

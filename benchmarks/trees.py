@@ -37,6 +37,9 @@ ORIGINALS = {
 THRESHOLD_SETS = ["pendigits", "avila", "eeg-eye-state", "htru2", "shuttle"]
 #: Cases that the rival solves faster than this are shown but do not count.
 COUNTED_FROM = 0.010
+#: What seconds are: those on the wall, or with ``--clock cpu`` those that this process had a processor.
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+clock = CLOCKS["wall"]
 
 
 @dataclass
@@ -73,18 +76,18 @@ def fit_ours(
         n_jobs=n_jobs,
         time_limit=seconds,
     )
-    started = time.perf_counter()
+    started = clock()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # constant columns
         model.fit(X, y)
-    return Fit(model.certificate_.value, time.perf_counter() - started, model.certificate_.status)
+    return Fit(model.certificate_.value, clock() - started, model.certificate_.status)
 
 
 def fit_greedy(X: pd.DataFrame, y: np.ndarray, max_depth: int) -> Fit:
     """Scikit-learn's tree on the raw numbers."""
-    started = time.perf_counter()
+    started = clock()
     model = DecisionTreeClassifier(max_depth=max_depth).fit(X, y)
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     return Fit(float((model.predict(X) != y).sum()), seconds)
 
 
@@ -93,7 +96,7 @@ def fit_streed(X: np.ndarray, y: np.ndarray, max_depth: int, support: float, lim
     from pystreed import STreeDClassifier
 
     codes = np.unique(y, return_inverse=True)[1]
-    started = time.perf_counter()
+    started = clock()
     model = STreeDClassifier(
         optimization_task="accuracy",
         max_depth=max_depth,
@@ -102,7 +105,7 @@ def fit_streed(X: np.ndarray, y: np.ndarray, max_depth: int, support: float, lim
         time_limit=limit,
     )
     model.fit(X, codes)
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     return Fit(float((model.predict(X) != codes).sum()), seconds)
 
 
@@ -310,7 +313,10 @@ def main() -> None:
     parser.add_argument("--depths", type=int, nargs="+", help="only these depths")
     parser.add_argument("--jobs", type=int, default=1, help="threads for omtree")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one fit")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that does other work, too")
     arguments = parser.parse_args()
+    global clock
+    clock = CLOCKS[arguments.clock]
     for part in arguments.part:
         PARTS[part](arguments)
 

@@ -20,8 +20,11 @@
 
 #include "coding.hpp"
 #include "exact_cover.hpp"
+#include "general_fronts.hpp"
+#include "general_search.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
+#include "pricing_general.hpp"
 #include "quantiles.hpp"
 #include "rule_judge.hpp"
 #include "search.hpp"
@@ -260,6 +263,23 @@ struct BoundPricer {
     omtree::Pricer pricer;
 };
 
+/// What a pricer found, as arrays.
+auto priced_rules(const omtree::PricingResult &result, int max_depth) {
+    const std::size_t n = result.rules.size();
+    const auto width = static_cast<std::size_t>(std::max(1, max_depth));
+    std::vector<std::int32_t> conditions(n * width, -1);
+    std::vector<std::int32_t> labels(n);
+    std::vector<double> costs(n);
+    for (std::size_t r = 0; r < n; ++r) {
+        const omtree::PricedRule &rule = result.rules[r];
+        std::copy_n(rule.conditions.begin(), rule.length, conditions.begin() + static_cast<std::ptrdiff_t>(r * width));
+        labels[r] = rule.label;
+        costs[r] = rule.cost;
+    }
+    return std::make_tuple(to_numpy(std::move(conditions)), to_numpy(std::move(labels)), to_numpy(std::move(costs)),
+                           result.least, result.complete, result.overflow, result.looked_at);
+}
+
 void bind_pricing(nb::module_ &m) {
     using omtree::PricingResult;
     using omtree::PricingTask;
@@ -300,21 +320,7 @@ void bind_pricing(nb::module_ &m) {
                      result = k_best ? self.pricer.shortest_paths(task, k_best, cancelled)
                                      : self.pricer.exact(task, cancelled);
                  }));
-                 const std::size_t n = result.rules.size();
-                 const auto width = static_cast<std::size_t>(std::max(1, max_depth));
-                 std::vector<std::int32_t> conditions(n * width, -1);
-                 std::vector<std::int32_t> labels(n);
-                 std::vector<double> costs(n);
-                 for (std::size_t r = 0; r < n; ++r) {
-                     const omtree::PricedRule &rule = result.rules[r];
-                     std::copy_n(rule.conditions.begin(), rule.length,
-                                 conditions.begin() + static_cast<std::ptrdiff_t>(r * width));
-                     labels[r] = rule.label;
-                     costs[r] = rule.cost;
-                 }
-                 return std::make_tuple(to_numpy(std::move(conditions)), to_numpy(std::move(labels)),
-                                        to_numpy(std::move(costs)), result.least, result.complete, result.overflow,
-                                        result.looked_at);
+                 return priced_rules(result, max_depth);
              })
         .def("cover", [](const BoundPricer &self, Matrix<std::int32_t> rules) {
             std::vector<std::int64_t> start;
@@ -387,6 +393,20 @@ std::unique_ptr<omtree::RuleLoss> rule_loss(const nb::tuple &parts) {
     throw nb::value_error("RuleJudge: this kind of loss is not known");
 }
 
+/// The statistics of a rule with these rows.
+std::vector<double> sums_over(const omtree::RuleJudge &judge, omtree::RowNumbers rows) {
+    std::vector<double> sums(judge.n_statistics(), 0.0);
+    for (const std::uint32_t row : rows) {
+        if (row >= judge.n_rows()) {
+            throw nb::value_error("judge: there is no such row");
+        }
+        for (int s = 0; s < judge.n_statistics(); ++s) {
+            sums[s] += judge.row(row)[s];
+        }
+    }
+    return sums;
+}
+
 void bind_judge(nb::module_ &m) {
     using omtree::RuleJudge;
     using Limit = std::tuple<Matrix<double>, double>;
@@ -454,15 +474,7 @@ void bind_judge(nb::module_ &m) {
             "judge",
             [](const RuleJudge &self, Vector<std::uint32_t> rows,
                const std::vector<std::pair<int, std::vector<int>>> &conditions) {
-                std::vector<double> sums(self.n_statistics(), 0.0);
-                for (const std::uint32_t row : view(rows)) {
-                    if (row >= self.n_rows()) {
-                        throw nb::value_error("judge: there is no such row");
-                    }
-                    for (int s = 0; s < self.n_statistics(); ++s) {
-                        sums[s] += self.row(row)[s];
-                    }
-                }
+                const std::vector<double> sums = sums_over(self, view(rows));
                 std::vector<std::array<std::uint64_t, 4>> masks(conditions.size());
                 std::vector<omtree::JudgedCondition> judged;
                 std::vector<int> features;
@@ -478,7 +490,204 @@ void bind_judge(nb::module_ &m) {
                 return std::make_pair(verdict.loss, verdict.label);
             },
             nb::arg("rows"), nb::arg("conditions"))
+        .def(
+            "bare_loss",
+            [](const RuleJudge &self, Vector<std::uint32_t> rows) {
+                const std::vector<double> sums = sums_over(self, view(rows));
+                return self.bare_loss(sums.data(), view(rows));
+            },
+            nb::arg("rows"))
         .def("floor", [](const RuleJudge &self) { return to_numpy(std::vector<double>(self.floor())); });
+}
+
+omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
+                                     const std::vector<int> &order, const std::uint8_t *codes) {
+    omtree::SearchFeature feature;
+    feature.n_codes = n_codes;
+    feature.family = family == "interval" ? omtree::Family::interval
+                     : family == "subset" ? omtree::Family::subset
+                     : family == "run"    ? omtree::Family::run
+                                          : omtree::Family::value;
+    feature.has_missing = has_missing;
+    feature.order.assign(order.begin(), order.end());
+    feature.codes = codes;
+    return feature;
+}
+
+std::chrono::steady_clock::time_point moment(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    return seconds < 1e9
+               ? Clock::now() +
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(seconds, 0.0)))
+               : Clock::time_point::max();
+}
+
+omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const omtree::RuleJudge &judge,
+                                       const std::vector<int> &columns, const std::vector<int> &n_codes,
+                                       const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+                                       const std::vector<std::vector<int>> &orders) {
+    if (codes.shape(1) != judge.n_rows()) {
+        throw nb::value_error("codes and judge differ in the number of rows");
+    }
+    omtree::GeneralProblem problem;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                  codes.data() + columns[i] * codes.shape(1)));
+    }
+    problem.columns = columns;
+    problem.judge = &judge;
+    return problem;
+}
+
+void bind_general_search(nb::module_ &m) {
+    m.def(
+        "search_general",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes, double seconds,
+           bool use_bounds, bool use_cache) {
+            omtree::GeneralProblem problem =
+                general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.use_bounds = use_bounds;
+            problem.use_cache = use_cache;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::SearchResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::search_general(problem, control); });
+            nb::list trees;
+            for (const omtree::SearchTree &tree : result.trees) {
+                trees.append(tree_as_lists(tree));
+            }
+            return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
+                                  result.statistics.subproblems, result.statistics.cache_hits,
+                                  result.statistics.cache_entries);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
+        nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
+        nb::arg("use_bounds"), nb::arg("use_cache"));
+}
+
+void bind_general_pricing(nb::module_ &m) {
+    using omtree::GeneralPricer;
+    nb::class_<GeneralPricer>(m, "GeneralPricer")
+        .def(
+            "__init__",
+            [](GeneralPricer *self, const BoundPricer &pricer, const omtree::RuleJudge &judge, Matrix<double> floors,
+               double unit, bool every_path) {
+                if (judge.n_rows() != pricer.pricer.n_rows() || floors.shape(0) != judge.n_rows()) {
+                    throw nb::value_error("GeneralPricer: pricer, judge and floors differ in their rows");
+                }
+                new (self) GeneralPricer(pricer.pricer, judge, {floors.data(), floors.size()}, unit, every_path);
+            },
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def("price",
+             [](const GeneralPricer &self, Matrix<double> credit, double constant, int max_depth, double threshold,
+                std::size_t limit, bool stop_when_full, bool all_labels, double seconds, std::size_t k_best) {
+                 const int longest = std::min(max_depth, static_cast<int>(self.pricer().graph().levels().size()));
+                 const auto n_labels = static_cast<std::size_t>(self.judge().n_labels());
+                 if (longest > omtree::max_rule_length) {
+                     throw nb::value_error("price: max_depth is more than the conditions a rule can hold");
+                 }
+                 if (credit.shape(0) != self.pricer().n_rows() || credit.shape(1) != (all_labels ? n_labels : 1)) {
+                     throw nb::value_error("price: credits must have a row per row and a column per free label");
+                 }
+                 omtree::PricingTask task;
+                 task.value = {credit.data(), credit.size()};
+                 task.constant = constant;
+                 task.max_depth = longest;
+                 task.min_support = self.judge().min_support();
+                 task.threshold = threshold;
+                 task.limit = limit;
+                 task.stop_when_full = stop_when_full;
+                 task.all_labels = all_labels;
+                 task.costs_differ = self.judge().prices.weight != 0.0;
+                 task.seconds = seconds;
+                 omtree::PricingResult result;
+                 std::atomic<bool> cancelled{false};
+                 raise_if(interruptibly(cancelled, [&] {
+                     result = k_best ? self.shortest_paths(task, k_best, cancelled) : self.exact(task, cancelled);
+                 }));
+                 return priced_rules(result, max_depth);
+             })
+        .def("losses", [](const GeneralPricer &self, Matrix<std::int32_t> rules, Vector<std::int32_t> labels) {
+            if (rules.shape(0) != labels.size()) {
+                throw nb::value_error("losses: rules and labels differ in length");
+            }
+            std::vector<std::int32_t> chosen(labels.data(), labels.data() + labels.size());
+            std::vector<double> found;
+            {
+                nb::gil_scoped_release release;
+                found = self.losses({rules.data(), rules.size()}, static_cast<int>(rules.shape(1)), chosen);
+            }
+            return std::make_tuple(to_numpy(std::move(found)), to_numpy(std::move(chosen)));
+        });
+}
+
+void bind_fronts(nb::module_ &m) {
+    m.def(
+        "attainable_vectors",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, Matrix<double> costs,
+           nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> forms,
+           const std::vector<std::string> &sense, double test_weight, Matrix<double> demands, Vector<double> at_least,
+           double budget, std::size_t most_vectors, const std::vector<int> &columns, const std::vector<int> &n_codes,
+           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, bool binary, int max_children,
+           std::size_t cache_bytes, double seconds, bool use_bounds, bool use_cache) {
+            using Sense = omtree::FrontTask::Sense;
+            omtree::FrontTask task;
+            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            task.problem.max_depth = max_depth;
+            task.problem.max_leaves = max_leaves;
+            task.problem.binary = binary;
+            task.problem.max_children = binary ? 2 : max_children;
+            task.problem.cache_bytes = cache_bytes;
+            task.problem.use_bounds = use_bounds;
+            task.problem.use_cache = use_cache;
+            task.n_forms = static_cast<int>(forms.shape(0));
+            task.n_strata = static_cast<int>(forms.shape(1));
+            task.n_labels = static_cast<int>(forms.shape(2));
+            if (sense.size() != forms.shape(0) || demands.shape(0) != at_least.size() ||
+                forms.shape(0) + at_least.size() > static_cast<std::size_t>(omtree::FrontTask::most_numbers) ||
+                costs.shape(0) != forms.shape(1) || costs.shape(1) != forms.shape(2)) {
+                throw nb::value_error("attainable_vectors: the shapes do not fit");
+            }
+            task.costs.assign(costs.data(), costs.data() + costs.size());
+            task.forms.assign(forms.data(), forms.data() + forms.size());
+            for (const std::string &name : sense) {
+                task.sense.push_back(name == "min" ? Sense::least : name == "max" ? Sense::most : Sense::equal);
+            }
+            task.test_weight = test_weight;
+            task.demands.assign(demands.data(), demands.data() + demands.size());
+            task.at_least.assign(at_least.data(), at_least.data() + at_least.size());
+            task.budget = budget;
+            task.most_vectors = most_vectors;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::FrontResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::attainable_vectors(task, control); });
+            nb::list trees;
+            for (const omtree::SearchTree &tree : result.trees) {
+                trees.append(tree_as_lists(tree));
+            }
+            return nb::make_tuple(to_numpy(std::move(result.vectors)), to_numpy(std::move(result.losses)),
+                                  to_numpy(std::move(result.leaves)), trees, result.best, result.finished,
+                                  result.overflow, interrupted);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
+        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("most_vectors"),
+        nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"),
+        nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"),
+        nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
 }
 
 void bind_normal(nb::module_ &m) {
@@ -494,28 +703,38 @@ void bind_normal(nb::module_ &m) {
 }
 
 void bind_exact_cover(nb::module_ &m) {
-    m.def("exact_cover",
-          [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
-             Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
-             double step, int max_rules, double seconds) {
-              omtree::CoverTask task;
-              task.n_rows = n_rows;
-              task.start = view(start);
-              task.index = view(index);
-              task.loss = view(loss);
-              task.reduced_cost = view(reduced_cost);
-              task.extra = {extra.data(), extra.size()};
-              task.at_least = view(at_least);
-              task.bound = bound;
-              task.cutoff = cutoff;
-              task.step = step;
-              task.max_rules = max_rules;
-              task.seconds = seconds;
-              omtree::CoverResult result;
-              std::atomic<bool> cancelled{false};
-              raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
-              return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
-          });
+    m.def(
+        "exact_cover",
+        [](std::size_t n_rows, Vector<std::int32_t> start, Vector<std::int32_t> index, Vector<double> loss,
+           Vector<double> reduced_cost, Matrix<double> extra, Vector<double> at_least, double bound, double cutoff,
+           double step, int max_rules, double seconds, const std::optional<nb::callable> &conflict) {
+            omtree::CoverTask task;
+            if (conflict) {
+                task.conflict = [&conflict](std::int32_t a, std::int32_t b) {
+                    nb::gil_scoped_acquire acquire;
+                    return nb::cast<bool>((*conflict)(a, b));
+                };
+            }
+            task.n_rows = n_rows;
+            task.start = view(start);
+            task.index = view(index);
+            task.loss = view(loss);
+            task.reduced_cost = view(reduced_cost);
+            task.extra = {extra.data(), extra.size()};
+            task.at_least = view(at_least);
+            task.bound = bound;
+            task.cutoff = cutoff;
+            task.step = step;
+            task.max_rules = max_rules;
+            task.seconds = seconds;
+            omtree::CoverResult result;
+            std::atomic<bool> cancelled{false};
+            raise_if(interruptibly(cancelled, [&] { result = omtree::exact_cover(task, cancelled); }));
+            return std::make_tuple(to_numpy(std::move(result.rules)), result.loss, result.complete, result.nodes);
+        },
+        nb::arg("n_rows"), nb::arg("start"), nb::arg("index"), nb::arg("loss"), nb::arg("reduced_cost"),
+        nb::arg("extra"), nb::arg("at_least"), nb::arg("bound"), nb::arg("cutoff"), nb::arg("step"),
+        nb::arg("max_rules"), nb::arg("seconds"), nb::arg("conflict") = nb::none());
 }
 
 } // namespace
@@ -526,6 +745,9 @@ NB_MODULE(_native, m) {
     bind_quantiles(m);
     bind_pricing(m);
     bind_judge(m);
+    bind_general_search(m);
+    bind_general_pricing(m);
+    bind_fronts(m);
     bind_normal(m);
     bind_exact_cover(m);
 }

@@ -102,6 +102,9 @@ class Search {
             if (budget(cost) < 0.0) {
                 break; // candidates come by reduced cost
             }
+            if (!agrees(j)) {
+                continue;
+            }
             fitting.clear();
             for (const std::int32_t other : candidates) {
                 const auto o = static_cast<std::size_t>(other);
@@ -124,7 +127,8 @@ class Search {
             }
         }
         // Constraints couple the rules, so that a dead end for one choice above need not be one for another.
-        if (cutoff_ == cutoff_before && task_.at_least.empty() && dead_ends_.size() < most_dead_ends) {
+        const bool coupled = !task_.at_least.empty() || task_.conflict;
+        if (cutoff_ == cutoff_before && !coupled && dead_ends_.size() < most_dead_ends) {
             dead_ends_[hash] = {budget(spent), left};
         }
     }
@@ -146,7 +150,7 @@ class Search {
             if (budget(cost) < 0.0) {
                 break;
             }
-            if (bits_[rule * words_ + row / 64] >> (row % 64) & 1) {
+            if ((bits_[rule * words_ + row / 64] >> (row % 64) & 1) && agrees(j)) {
                 chosen_.push_back(j);
                 last_rule(hash - hash_[rule], cost, loss + task_.loss[rule]);
                 chosen_.pop_back();
@@ -161,12 +165,23 @@ class Search {
         }
         for (const std::int32_t j : found->second) {
             const auto rule = static_cast<std::size_t>(j);
-            if (budget(spent + task_.reduced_cost[rule]) >= 0.0) {
+            if (budget(spent + task_.reduced_cost[rule]) >= 0.0 && agrees(j)) {
                 chosen_.push_back(j);
                 accept(loss + task_.loss[rule]);
                 chosen_.pop_back();
             }
         }
+    }
+
+    /// Whether a rule may be chosen together with those chosen already.
+    bool agrees(std::int32_t rule) {
+        return !task_.conflict || std::none_of(chosen_.begin(), chosen_.end(), [&](std::int32_t other) {
+            const auto [low, high] = std::minmax(rule, other);
+            const auto pair = static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint32_t>(high);
+            const auto known = conflicts_.find(pair);
+            return known != conflicts_.end() ? known->second
+                                             : conflicts_.emplace(pair, task_.conflict(low, high)).first->second;
+        });
     }
 
     void accept(double loss) {
@@ -239,6 +254,7 @@ class Search {
     std::vector<std::uint64_t> hash_; // sum over rows, so that the hash of what is left is a difference
     std::unordered_map<std::uint64_t, std::vector<std::int32_t>> by_hash_;
     std::unordered_map<std::uint64_t, DeadEnd> dead_ends_;
+    std::unordered_map<std::uint64_t, bool> conflicts_; // of the pairs asked about so far
     std::vector<std::int32_t> chosen_;
     std::vector<int> counts_;
     double cutoff_;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct CoverTask {
     double step = 0.0;                // by how much a further model must be better
     int max_rules = 0;
     double seconds = 1e30;
+    /// Whether two rules may not be chosen together; null where any may.
+    std::function<bool(std::int32_t, std::int32_t)> conflict;
 };
 
 struct CoverResult {

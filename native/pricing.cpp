@@ -56,12 +56,23 @@ void add_rows(const double *stats, std::size_t stride, const std::uint8_t *codes
 }
 
 OMTREE_CLONES
-void sum_conditions(const Level &level, std::size_t width, const double *histogram, double *sums) {
+void add_codes(const Level &level, std::size_t width, bool add_only, const double *histogram, double *sums) {
     // The sums over all codes stand behind the histogram's cells.
     const double *everything = histogram + static_cast<std::size_t>(level.n_codes) * width;
     for (std::size_t j = 0; j < level.plans.size(); ++j) {
         const SumPlan &plan = level.plans[j];
         double *out = sums + j * width;
+        if (plan.base == SumPlan::everything && add_only) {
+            std::fill_n(out, width, 0.0);
+            for (int code = 0; code < level.n_codes; ++code) {
+                if (contains(level.sets[j], static_cast<unsigned>(code))) {
+                    for (std::size_t s = 0; s < width; ++s) {
+                        out[s] += histogram[static_cast<std::size_t>(code) * width + s];
+                    }
+                }
+            }
+            continue;
+        }
         if (plan.base == SumPlan::everything) {
             std::copy_n(everything, width, out);
             for (const auto code : plan.codes) {
@@ -136,8 +147,8 @@ void RulePool::compact() {
     // Of the rules with one set of rows and one class the shortest stays: unless conditions have a cost of their own,
     // what these rules cost differs by rounding only.
     std::sort(rules_.begin(), rules_.end(), [this](const PricedRule &a, const PricedRule &b) {
-        const double cost_a = conditions_cost_ ? a.cost : 0.0;
-        const double cost_b = conditions_cost_ ? b.cost : 0.0;
+        const double cost_a = costs_differ_ ? a.cost : 0.0;
+        const double cost_b = costs_differ_ ? b.cost : 0.0;
         return std::tie(a.rows_hash, a.label, cost_a, a.length, a.conditions) <
                std::tie(b.rows_hash, b.label, cost_b, b.length, b.conditions);
     });
@@ -175,18 +186,25 @@ RowStats::RowStats(const Pricer &pricer, const PricingTask &task)
     }
 }
 
-void RowStats::sum(const Pricer &pricer, const Level &level, std::span<const std::int32_t> rows, std::size_t width,
-                   std::vector<double> &histogram, std::vector<double> &sums) const {
+void sum_conditions(const RowVectors &vectors, const std::uint8_t *codes, const Level &level,
+                    std::span<const std::int32_t> rows, bool add_only, std::vector<double> &histogram,
+                    std::vector<double> &sums) {
     const auto n_codes = static_cast<std::size_t>(level.n_codes);
+    const std::size_t width = vectors.width;
     histogram.assign((n_codes + 1) * width, 0.0);
-    add_rows(data_.data(), stride_, pricer.codes_of(level.feature), rows, width, histogram.data());
+    add_rows(vectors.data, vectors.stride, codes, rows, width, histogram.data());
     for (std::size_t code = 0; code < n_codes; ++code) {
         for (std::size_t s = 0; s < width; ++s) {
             histogram[n_codes * width + s] += histogram[code * width + s];
         }
     }
     sums.resize(level.sets.size() * width);
-    sum_conditions(level, width, histogram.data(), sums.data());
+    add_codes(level, width, add_only, histogram.data(), sums.data());
+}
+
+void RowStats::sum(const Pricer &pricer, const Level &level, std::span<const std::int32_t> rows, std::size_t width,
+                   std::vector<double> &histogram, std::vector<double> &sums) const {
+    sum_conditions({data_.data(), stride_, width}, pricer.codes_of(level.feature), level, rows, false, histogram, sums);
 }
 
 int RowStats::best_label(const double *sums) const {

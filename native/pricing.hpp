@@ -33,6 +33,7 @@ struct PricingTask {
     std::size_t limit = 1000;    // at most that many, the cheapest
     bool stop_when_full = false; // give up as soon as there are more
     bool all_labels = false;     // every class that is cheap enough makes a rule of its own, not only the cheapest
+    bool costs_differ = false;   // rules for the same rows and class may differ in cost
     double seconds = 1e30;       // time allowed
 };
 
@@ -92,7 +93,8 @@ class Pricer {
 class RulePool {
   public:
     RulePool(const PricingTask &task)
-        : threshold_(task.threshold), limit_(task.limit), conditions_cost_(!task.condition_cost.empty()) {}
+        : threshold_(task.threshold), limit_(task.limit),
+          costs_differ_(task.costs_differ || !task.condition_cost.empty()) {}
     /// Rules that do not cost less than this need not be offered.
     double threshold() const { return threshold_; }
     void add(const PricedRule &rule);
@@ -105,10 +107,23 @@ class RulePool {
     void compact();
     double threshold_;
     std::size_t limit_;
-    bool conditions_cost_;
+    bool costs_differ_;
     bool overflow_ = false;
     std::vector<PricedRule> rules_;
 };
+
+/// Vectors of numbers that add up over rows: `width` of the `stride` numbers of each row are used.
+struct RowVectors {
+    const double *data;
+    std::size_t stride;
+    std::size_t width;
+};
+
+/// Sums over the rows for every code, then over every condition of the level. `sums` holds level.size() vectors. With
+/// `add_only` no sum is a difference, so that what sums to zero is exactly zero.
+void sum_conditions(const RowVectors &vectors, const std::uint8_t *codes, const Level &level,
+                    std::span<const std::int32_t> rows, bool add_only, std::vector<double> &histogram,
+                    std::vector<double> &sums);
 
 /// Row statistics in one flat array, so that a histogram adds whole vectors: the values of the classes, the weight, a
 /// one, and (for the bound) the negative parts of the values.
@@ -122,7 +137,7 @@ class RowStats {
     std::size_t short_width() const { return short_; } // without the bound
     std::size_t full_width() const { return stride_; }
 
-    /// Sums over the rows for every code, then over every condition of the level. `sums` holds level.size() vectors.
+    /// Sums for every condition of the level, of `width` numbers a row.
     void sum(const Pricer &pricer, const Level &level, std::span<const std::int32_t> rows, std::size_t width,
              std::vector<double> &histogram, std::vector<double> &sums) const;
 

@@ -84,64 +84,111 @@ void RuleJudge::finish() {
     for (std::uint32_t i = 0; refines && i < n_rows(); ++i) {
         floor_[i] = bare_loss(row(i), {&i, 1});
     }
+    growing_.assign(linear.size(), 1);
+    for (std::size_t l = 0; l < linear.size(); ++l) {
+        for (std::size_t i = 0; i < n_rows() && growing_[l]; ++i) {
+            growing_[l] = !linear[l].by_label && linear_value(linear[l], row(i), 0) >= 0.0;
+        }
+    }
 }
 
-Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
-                         std::span<const int> features) const {
-    constexpr Verdict refused{std::numeric_limits<double>::infinity(), 0};
-    if (!supported(statistics[0]) || !shape.complete(features)) {
-        return refused;
+double RuleJudge::linear_value(const LinearLimit &limit, const double *statistics, int label) const {
+    const int n_labels = limit.by_label ? loss_->n_labels() : 1;
+    double sum = 0.0;
+    for (int s = 0; s < n_statistics_; ++s) {
+        sum += statistics[s] * limit.coefficient[limit.by_label ? s * n_labels + label : s];
     }
-    double paid = 0.0;
-    if (!prices.empty()) {
-        const double price = prices.price(features);
-        if (price > prices.limit * (1.0 + 1e-12) + 1e-12) {
-            return refused;
+    return sum;
+}
+
+bool RuleJudge::hopeless(const double *statistics) const {
+    if (!supported(statistics[0])) {
+        return true;
+    }
+    for (std::size_t l = 0; l < linear.size(); ++l) {
+        if (growing_[l] && linear_value(linear[l], statistics, 0) < linear[l].at_least - tolerance_) {
+            return true;
         }
-        paid = prices.weight * price * statistics[0];
+    }
+    return false;
+}
+
+bool RuleJudge::may_test(std::span<const int> features, double &paid) const {
+    const double price = prices.empty() ? 0.0 : prices.price(features);
+    paid = prices.weight * price;
+    return affordable(features) && shape.complete(features);
+}
+
+bool RuleJudge::allow(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                      std::vector<char> &labels) const {
+    labels.clear();
+    if (!supported(statistics[0])) {
+        return false;
     }
     for (const RatioLimit &limit : ratios) {
         const double b = statistics[limit.b];
         const double d = statistics[limit.d];
         if (b > 0.0 && d > 0.0 &&
             std::abs(statistics[limit.a] / b - statistics[limit.c] / d) > limit.tolerance + 1e-12) {
-            return refused;
+            return false;
         }
     }
     const int n_labels = loss_->n_labels();
-    thread_local std::vector<char> allowed;
-    allowed.assign(n_labels, 1);
-    bool all = true;
+    const auto forbid = [&](int label) {
+        if (labels.empty()) {
+            labels.assign(n_labels, 1);
+        }
+        labels[label] = 0;
+    };
     for (const LinearLimit &limit : linear) {
-        for (int label = 0; label < n_labels; ++label) {
-            double sum = 0.0;
-            for (int s = 0; s < n_statistics_; ++s) {
-                sum += statistics[s] * limit.coefficient[limit.by_label ? s * n_labels + label : s];
-            }
-            if (sum < limit.at_least - tolerance_) {
+        for (int label = 0; label < (limit.by_label ? n_labels : 1); ++label) {
+            if (linear_value(limit, statistics, label) < limit.at_least - tolerance_) {
                 if (!limit.by_label) {
-                    return refused;
+                    return false;
                 }
-                allowed[label] = 0;
-                all = false;
+                forbid(label);
             }
         }
     }
-    if (predicate) {
-        for (int label = 0; label < n_labels; ++label) {
-            if (allowed[label] && !predicate(conditions, rows, label)) {
-                allowed[label] = 0;
-                all = false;
-            }
-        }
-        if (std::find(allowed.begin(), allowed.end(), 1) == allowed.end()) {
-            return refused;
+    for (int label = 0; predicate && label < n_labels; ++label) {
+        if ((labels.empty() || labels[label]) && !predicate(conditions, rows, label)) {
+            forbid(label);
         }
     }
-    // The loss may call back and be asked again from within: it must not read the shared flags.
-    const std::vector<char> flags = all ? std::vector<char>{} : allowed;
-    Verdict verdict = loss_->judge(statistics + 1, rows, all ? nullptr : flags.data());
-    verdict.loss += paid;
+    return labels.empty() || std::find(labels.begin(), labels.end(), 1) != labels.end();
+}
+
+bool RuleJudge::allows(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                       std::span<const int> features, std::vector<char> &labels) const {
+    return shape.complete(features) && affordable(features) && allow(statistics, rows, conditions, labels);
+}
+
+double RuleJudge::loss_under(int label, const double *statistics, RowNumbers rows) const {
+    if (n_labels() == 1) {
+        return bare_loss(statistics, rows);
+    }
+    std::vector<char> only(n_labels(), 0);
+    only[label] = 1;
+    return loss_->judge(statistics + 1, rows, only.data()).loss;
+}
+
+Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                         std::span<const int> features) const {
+    double paid = 0.0;
+    if (!may_test(features, paid)) {
+        return {std::numeric_limits<double>::infinity(), 0};
+    }
+    return judge_tested(statistics, rows, conditions, paid);
+}
+
+Verdict RuleJudge::judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                                double paid) const {
+    std::vector<char> labels;
+    if (!allow(statistics, rows, conditions, labels)) {
+        return {std::numeric_limits<double>::infinity(), 0};
+    }
+    Verdict verdict = loss_->judge(statistics + 1, rows, labels.empty() ? nullptr : labels.data());
+    verdict.loss += paid * statistics[0];
     return verdict;
 }
 

@@ -99,22 +99,52 @@ class RuleJudge {
     /// Infinite where the rule is not allowed. `features` are those of the conditions.
     Verdict judge(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                   std::span<const int> features) const;
-    /// The loss alone, of rows under any limits: what bounds are made of.
-    double bare_loss(const double *statistics, RowNumbers rows) const {
-        return loss_->judge(statistics + 1, rows, nullptr).loss;
+    /// Whether a rule may test exactly these features; sets what a unit of row weight pays for the tests then.
+    bool may_test(std::span<const int> features, double &paid) const;
+    /// The same for a rule whose features are known to be allowed and what is paid for them.
+    Verdict judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                         double paid) const;
+    /// Whether some label is allowed, features aside; `labels` has a flag per label then, or is empty: all of them.
+    bool allow(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+               std::vector<char> &labels) const;
+    /// Whether no rule for some of these rows can be allowed: they lack what fewer rows have even less of.
+    bool hopeless(const double *statistics) const;
+    /// Whether the rule is allowed with some label. `labels` gets a flag per label, or stays empty when the rule may
+    /// predict every one.
+    bool allows(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
+                std::span<const int> features, std::vector<char> &labels) const;
+    /// The loss under one label, limits and prices apart.
+    double loss_under(int label, const double *statistics, RowNumbers rows) const;
+    /// What the tests of a rule of this weight add to its loss.
+    double paid(double weight, std::span<const int> features) const {
+        return prices.empty() || prices.weight == 0.0 ? 0.0 : prices.weight * prices.price(features) * weight;
     }
+    /// Whether the tests of these features, and so of any of them, are within the limit of the prices.
+    bool affordable(std::span<const int> features) const {
+        return prices.empty() || prices.price(features) <= prices.limit * (1.0 + 1e-12) + 1e-12;
+    }
+    /// The loss alone, of rows under any limits: what bounds are made of.
+    Verdict bare(const double *statistics, RowNumbers rows) const {
+        return loss_->judge(statistics + 1, rows, nullptr);
+    }
+    double bare_loss(const double *statistics, RowNumbers rows) const { return bare(statistics, rows).loss; }
+    /// Whether statistics decide the loss, whatever the limits need.
+    bool additive_loss() const { return !loss_->needs_rows(); }
     /// A loss that row i adds to every rule that covers it, whatever the rule; 0 where nothing is known.
     const std::vector<double> &floor() const { return floor_; }
     /// To be called once all the members are set.
     void finish();
 
   private:
+    double linear_value(const LinearLimit &limit, const double *statistics, int label) const;
+
     std::vector<double> statistics_;
     int n_statistics_;
     std::unique_ptr<RuleLoss> loss_;
     double min_support_;
     double tolerance_ = 0.0;
     std::vector<double> floor_;
+    std::vector<char> growing_; ///< by linear limit: every row adds to it, whatever the label
 };
 
 } // namespace omtree

@@ -68,7 +68,16 @@ template <typename Count> class Run {
         result.finished = true;
         depth_of_.assign(budget + 1, 0);
         score_.assign(problem_.features.size(), 0.0);
+        double floor = 0.0;
+        for (const double value : samples_.floor) {
+            floor += value;
+        }
+        const double enough = problem_.use_bounds ? floor + shared_.cost.tolerance() : -infinity;
         for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
+            // A tree of this depth has more leaves than that.
+            if (best.loss[std::min(depth + 1, budget)] <= enough) {
+                break;
+            }
             Values found = best;
             std::fill(found.feature.begin(), found.feature.end(), -1);
             result.finished = solve_depth(depth, budget, found);
@@ -84,9 +93,8 @@ template <typename Count> class Run {
                 keep(best, budget);
             }
         }
-        double floor = 0.0;
-        for (const double value : samples_.floor) {
-            floor += value;
+        if (!problem_.every_size) {
+            forget_smaller(best, budget);
         }
         const bool proven = result.finished;
         build_all(best, budget, result);
@@ -103,7 +111,6 @@ template <typename Count> class Run {
         std::atomic<int> next{0};
         std::atomic<bool> complete{true};
         std::mutex mutex;
-        const std::vector<double> unlimited(budget + 1, infinity);
         // Promising features first: what they cost at the depth before tells.
         std::vector<int> order(n_features);
         std::iota(order.begin(), order.end(), 0);
@@ -117,7 +124,12 @@ template <typename Count> class Run {
                         const std::lock_guard lock(mutex);
                         mine = best;
                     }
-                    searcher.try_feature(samples_, {}, depth, budget, feature, unlimited, mine, false);
+                    // Of the smaller sizes only those may be wanted that are as good as the largest.
+                    std::vector<double> upper(budget + 1, infinity);
+                    if (!problem_.every_size) {
+                        std::fill_n(upper.begin(), budget, mine.loss[budget] + shared_.cost.tolerance());
+                    }
+                    searcher.try_feature(samples_, {}, depth, budget, feature, upper, mine, false);
                     const std::lock_guard lock(mutex);
                     merge(mine, best);
                     score_[feature] = mine.score[feature];
@@ -156,6 +168,15 @@ template <typename Count> class Run {
         }
     }
 
+    /// Leaves the least size that is as good as the largest: what was found for the smaller ones may not be the best.
+    void forget_smaller(Values &best, int budget) {
+        int least = budget;
+        while (least > 1 && best.loss[least - 1] <= best.loss[budget] + shared_.cost.tolerance()) {
+            --least;
+        }
+        std::fill_n(best.loss.begin(), least, infinity);
+    }
+
     /// Trees for all sizes: the largest first, as it is the one most wanted where time is short.
     void build_all(const Values &best, int budget, SearchResult &result) {
         Control &control = result.finished ? control_ : grace_;
@@ -166,12 +187,14 @@ template <typename Count> class Run {
         const double tolerance = shared_.cost.tolerance();
         result.losses.assign(problem_.max_leaves, infinity);
         result.trees.resize(problem_.max_leaves);
-        if (best.loss[1] == infinity) {
+        if (best.loss[budget] == infinity) {
             return;
         }
         const auto build = [&](int m) {
             SearchTree tree;
-            const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], best.loss, tree);
+            std::vector<double> losses = best.loss;
+            std::replace(losses.begin(), losses.end(), infinity, losses[budget]);
+            const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], losses, tree);
             if (loss < result.losses[m - 1]) {
                 result.losses[m - 1] = loss;
                 result.trees[m - 1] = std::move(tree);
@@ -181,7 +204,9 @@ template <typename Count> class Run {
             result.losses[budget - 1] = incumbent_loss_;
             result.trees[budget - 1] = incumbent_;
         }
-        build(1);
+        if (best.loss[1] < infinity) {
+            build(1);
+        }
         for (int m = budget; m > 1; --m) {
             // Of equal trees the smaller one is built, and taken over below.
             if (best.loss[m] < best.loss[m - 1] - tolerance) {
@@ -228,7 +253,12 @@ template <typename Count> class Run {
 
 } // namespace
 
-SearchResult search_trees(const SearchProblem &problem, Control &control) {
+SearchResult search_trees(const SearchProblem &asked, Control &control) {
+    SearchProblem problem = asked;
+    if (!problem.binary) {
+        // Each feature is split once on a path.
+        problem.max_depth = std::min(problem.max_depth, static_cast<int>(problem.features.size()));
+    }
     double total = 0.0;
     bool integers = true;
     for (const double count : problem.counts) {
@@ -238,7 +268,8 @@ SearchResult search_trees(const SearchProblem &problem, Control &control) {
     if (integers && BinarySearch::suits(problem, total)) {
         // Where the limit on leaves binds, the best tree needs all smaller budgets below it.
         const bool binds = problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth;
-        return BinarySearch(problem, control, total, problem.every_size || binds).run();
+        const bool every_size = problem.every_size || binds || BinarySearch::leaf_price(problem, total) == 0.0;
+        return BinarySearch(problem, control, total, every_size).run();
     }
     if (integers && total < 2e9) {
         return Run<std::int32_t>(problem, control, total)();

@@ -25,10 +25,25 @@ bool BinarySearch::suits(const SearchProblem &problem, double total) {
     return bytes < 256e6;
 }
 
+double BinarySearch::leaf_price(const SearchProblem &problem, double total) {
+    double largest = 0.0;
+    for (const double cost : problem.costs) {
+        if (cost != std::floor(cost)) {
+            return 0.0;
+        }
+        largest = std::max(largest, cost);
+    }
+    // All leaves together cost half at most. Values are sums of these prices and of whole numbers: exact, but for the
+    // tolerance to tell them apart the data must not be too large.
+    const double price = problem.max_depth < 30 ? std::ldexp(1.0, -problem.max_depth - 1) : 0.0;
+    return price > 1e-9 * total * largest ? price : 0.0;
+}
+
 BinarySearch::BinarySearch(const SearchProblem &problem, Control &control, double total, bool every_size)
     : problem_(problem), control_(control), every_size_(every_size), cost_(problem, total),
       support_(static_cast<std::int32_t>(std::max(1.0, std::ceil(problem.min_support * (1.0 - 1e-9))))),
-      largest_cost_(*std::max_element(problem.costs.begin(), problem.costs.end())), cache_(problem.cache_bytes) {
+      largest_cost_(*std::max_element(problem.costs.begin(), problem.costs.end())),
+      price_(every_size ? 0.0 : leaf_price(problem, total)), cache_(problem.cache_bytes) {
     split_columns(problem, columns_);
     root_ = bit_root(problem, columns_, cost_.unit());
 }
@@ -81,7 +96,7 @@ SearchResult BinarySearch::run() {
         }
     }
     result.finished = complete;
-    result.bound = std::min(bound, best.loss[sizes]);
+    result.bound = loss_of(std::min(bound, best.loss[sizes]));
     result.statistics = first.statistics;
     result.statistics.cache_entries = cache_.size();
     build_all(best, depth, result);

@@ -1,6 +1,7 @@
 // The search for binary trees over 0/1 columns.
 #pragma once
 
+#include <cmath>
 #include <mutex>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct BinaryChoice {
     double outside = 0.0;
 };
 
-/// Least losses by number of leaves, from 1; only one entry, for any number, where the sizes do not matter.
+/// Least losses by number of leaves, from 1. Where the sizes do not matter there is one entry, for any number; it
+/// carries a small price for every leaf, so that of equal trees the one with the fewest leaves is the best.
 struct BinaryValues {
     std::vector<double> loss;
     std::vector<BinaryChoice> choice;
@@ -28,11 +30,14 @@ struct BinaryValues {
 
 class BinarySearch {
   public:
-    /// Without `every_size` only the best tree of any size is looked for.
+    /// Without `every_size` only the best tree of any size is looked for; that takes a price of a leaf.
     BinarySearch(const SearchProblem &problem, Control &control, double total, bool every_size);
 
     /// Whether the problem is one for this search.
     static bool suits(const SearchProblem &problem, double total);
+    /// What a leaf may cost so that no number of leaves outweighs a difference in loss; 0 where there is no such price,
+    /// as losses are not whole numbers.
+    static double leaf_price(const SearchProblem &problem, double total);
 
     SearchResult run();
 
@@ -43,6 +48,8 @@ class BinarySearch {
     int n_sizes(int depth) const {
         return !every_size_ ? 1 : depth >= 30 ? problem_.max_leaves : std::min(problem_.max_leaves, 1 << depth);
     }
+    /// The loss in a value that carries prices, or a bound for it from a bound for such values.
+    double loss_of(double value) const { return price_ > 0.0 ? std::ceil(value - 0.5) : value; }
     void build_all(BinaryValues &best, int depth, SearchResult &result);
     int build(Worker &worker, const BitNode &node, ConditionSet path, int depth, const BinaryChoice &choice, int leaves,
               SearchTree &tree, double &total);
@@ -53,6 +60,7 @@ class BinarySearch {
     LeafCost<std::int32_t> cost_;
     std::int32_t support_;
     double largest_cost_;
+    double price_; ///< of a leaf
     std::vector<SplitColumn> columns_;
     BitNode root_;
     SearchCache cache_;

@@ -12,6 +12,12 @@ void BinarySearch::Worker::bound_sides(const BitNode &node, const Context &conte
     in.assign(sizes + 1, bounds ? context.floor_in[column] : 0.0);
     out.assign(sizes + 1, bounds ? context.floor - context.floor_in[column] : 0.0);
     const int first = search_.every_size_ ? 2 : 1;
+    if (bounds && !search_.every_size_) {
+        // Two leaves at most, for which the best is known, or three prices and more.
+        const double price = search_.price_;
+        in[1] = std::min(context.second_in[column], in[1] + 3 * price);
+        out[1] = std::min(context.second_out[column], out[1] + 3 * price);
+    }
     if (bounds) {
         const double scale = search_.largest_cost_;
         const double *weight = &context.weight[static_cast<std::size_t>(column) * n];

@@ -57,6 +57,7 @@ void BinarySearch::Worker::two_levels(const PairView &pairs, Level &scratch, Con
     const int n = pairs.n_columns;
     const int n_classes = pairs.n_classes;
     const double tolerance = cost.tolerance();
+    const double price = search_.price_;
     scratch.real_in.resize(pairs.stride);
     scratch.real_out.resize(pairs.stride);
     if (cost.unit()) {
@@ -78,10 +79,10 @@ void BinarySearch::Worker::two_levels(const PairView &pairs, Level &scratch, Con
             in[c] = pairs.single[c * pairs.stride + i];
             out_counts[c] = pairs.total[c] - in[c];
         }
-        const double leaf_in = cost.leaf(in);
-        const double leaf_out = cost.leaf(out_counts);
-        const double more_in = std::min(leaf_in, scratch.real_in[i]);
-        const double more_out = std::min(leaf_out, scratch.real_out[i]);
+        const double leaf_in = cost.leaf(in) + price;
+        const double leaf_out = cost.leaf(out_counts) + price;
+        const double more_in = std::min(leaf_in, scratch.real_in[i] + 2 * price);
+        const double more_out = std::min(leaf_out, scratch.real_out[i] + 2 * price);
         if (context != nullptr) {
             context->leaf_in[i] = leaf_in;
             context->leaf_out[i] = leaf_out;
@@ -113,7 +114,7 @@ void BinarySearch::Worker::open(const BitNode &node, int depth, int sizes, Conte
     const auto &cost = search_.cost_;
     const int n = node.n_columns();
     const double tolerance = cost.tolerance();
-    start(out, sizes, cost.leaf(node.total.data()));
+    start(out, sizes, cost.leaf(node.total.data()) + search_.price_);
     if (depth == 0 || (search_.every_size_ && sizes == 1)) {
         return;
     }
@@ -125,8 +126,8 @@ void BinarySearch::Worker::open(const BitNode &node, int depth, int sizes, Conte
                 in[c] = node.single[c * node.stride + i];
                 rest[c] = node.total[c] - in[c];
             }
-            const double a = cost.leaf(in);
-            const double b = cost.leaf(rest);
+            const double a = cost.leaf(in) + search_.price_;
+            const double b = cost.leaf(rest) + search_.price_;
             offer(out, search_.every_size_ ? 2 : 1, a + b, tolerance, {i, 1, a, b});
         }
         settle(out, sizes, tolerance);
@@ -380,7 +381,9 @@ void BinarySearch::Worker::solve(const BitNode &node, const ConditionSet &path, 
     open(node, depth, sizes, context, out);
     if (depth > 2 && (sizes > 1 || !search_.every_size_)) {
         for (int place = 0; place < static_cast<int>(context.order.size()); ++place) {
-            if (search_.problem_.use_bounds && out.loss[sizes] <= context.floor + search_.cost_.tolerance() &&
+            // What has not been tried yet has four leaves or more.
+            if (search_.problem_.use_bounds &&
+                out.loss[sizes] <= context.floor + 4 * search_.price_ + search_.cost_.tolerance() &&
                 (!search_.every_size_ || sizes == 2)) {
                 break;
             }

@@ -123,8 +123,13 @@ int TreeBuilder<Count>::node(const Samples<Count> &samples, const ConditionSet &
         auto sorted = branch.codes;
         std::sort(sorted.begin(), sorted.end());
         longer.add(split.feature, sorted);
-        const int next = hint(longer, depth - 1, branch.leaves, branch.loss);
-        const int child = node(below, longer, depth - 1, branch.leaves, branch.loss, next, nullptr, tree, total);
+        Count weight = 0;
+        for (const Count more : below.weight) {
+            weight += more;
+        }
+        const int own = shared_.cost.most_leaves(static_cast<double>(weight), branch.leaves);
+        const int next = hint(longer, depth - 1, own, branch.loss);
+        const int child = node(below, longer, depth - 1, own, branch.loss, next, nullptr, tree, total);
         tree[position].branches.emplace_back(sorted, child);
     }
     searcher_.used[split.feature] = before;

@@ -1,6 +1,7 @@
 // Rows and counts as the tree search sees them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,10 @@ template <typename Count> class LeafCost {
     /// Differences below this are rounding.
     double tolerance() const { return tolerance_; }
     bool supported(double weight) const { return weight >= least_; }
+    /// Most leaves that samples of this weight have the support for, up to a limit.
+    int most_leaves(double weight, int limit) const {
+        return weight >= limit * least_ ? limit : std::max(1, static_cast<int>(weight / least_ + 1e-6));
+    }
 
     double weight(const Count *counts) const {
         Count sum = 0;

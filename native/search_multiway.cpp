@@ -72,7 +72,8 @@ Searcher<Count>::Searcher(Shared<Count> &shared, Control &control)
 }
 
 template <typename Count> void Searcher<Count>::check() {
-    if (control_->cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_->until) {
+    if ((++ticks_ & 15) == 0 &&
+        (control_->cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_->until)) {
         control_->stop.store(true, std::memory_order_relaxed);
     }
     if (control_->stop.load(std::memory_order_relaxed)) {
@@ -350,8 +351,14 @@ void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &p
             std::stable_sort(order.begin(), order.end(),
                              [&](int a, int b) { return shallow.score[a] < shallow.score[b]; });
         }
+        double floor = problem_.use_bounds ? shared_.cost.tolerance() : -infinity;
+        for (const std::uint32_t i : samples.floored) {
+            floor += samples.floor[i];
+        }
         for (const int feature : order) {
-            if (!used[feature]) {
+            // Deeper trees have more leaves than the depth; those with that many leaves that are the best possible end
+            // it.
+            if (!used[feature] && !(depth > 2 && out.loss[std::min(depth + 1, budget)] <= floor)) {
                 try_feature(samples, path, depth, budget, feature, upper, out, false);
             }
         }

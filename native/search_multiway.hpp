@@ -129,8 +129,10 @@ template <typename Count> class Searcher {
         std::vector<double> child_upper;
         std::vector<double> child_lower;
         std::vector<double> beside;
+        std::vector<double> cell_floors; ///< by code and code of another feature: the same of depth one
         std::vector<double> pair_floors; ///< by code and second feature: loss that no tree of depth two avoids
         std::vector<char> exact;
+        std::vector<int> most_leaves; ///< by block: what it has the support for
         std::vector<int> positions;
         std::vector<int> wanted;
         std::vector<std::pair<int, int>> choice;
@@ -157,9 +159,10 @@ template <typename Count> class Searcher {
     void last_split(const Count *histogram, int budget, const std::vector<double> &upper, Values &out);
     void last_feature(const Count *counts, int feature, int budget, const std::vector<double> &upper, Values &out,
                       bool record);
-    /// Two more levels, the first of them on this feature, from its joint counts with all features.
+    /// Two more levels, the first of them on this feature, from its joint counts with all features. The floors of its
+    /// codes are found where they are not given.
     void second_feature(const Count *slab, int feature, int budget, const std::vector<double> &upper, Values &out,
-                        bool record);
+                        bool record, const double *floors = nullptr);
     /// Trees of depth two from the joint counts of all features.
     void second_split(Level &above, int budget, Values &out);
     const Count *slab(Level &above, int feature);
@@ -173,6 +176,7 @@ template <typename Count> class Searcher {
                 const std::vector<double> &upper, Values &out, bool record);
 
     Shared<Count> &shared_;
+    unsigned ticks_ = 0;
     Control *control_;
     const SearchProblem &problem_;
     int n_features_;

@@ -112,7 +112,12 @@ void Partition::relax(int from, int to, int block) {
     if (value[child_budget_] == infinity) {
         return;
     }
-    add_block(state(from), value, budget_, child_budget_, state(to));
+    // More leaves of the block that gain nothing are of no use.
+    int most = child_budget_;
+    while (most > 1 && value[most - 1] == value[most]) {
+        --most;
+    }
+    add_block(state(from), value, budget_, most, state(to));
 }
 
 void Partition::solve_runs() {
@@ -196,6 +201,9 @@ void Partition::solve() {
             }
         }
     }
+    for (int m = 1; m <= budget_; ++m) {
+        best_[m] = std::min(best_[m], best_[m - 1]);
+    }
 }
 
 bool Partition::beside(int block, std::vector<double> &out) {
@@ -263,6 +271,9 @@ bool Partition::came_by(int from, int block, double value, int &m, std::vector<s
 
 void Partition::choice(int m, std::vector<std::pair<int, int>> &out) const {
     out.clear();
+    while (best_[m] == best_[m - 1]) {
+        --m;
+    }
     if (single_[m] >= 0) {
         out.emplace_back(run(single_[m], single_[m] + 1), single_leaves_[m]);
         out.emplace_back(k_ * k_ + single_[m], m - single_leaves_[m]);

@@ -48,6 +48,7 @@ template <typename Count> void Searcher<Count>::raise_floors(Level &level, int f
     const int n_codes = problem_.features[feature].n_codes;
     const std::size_t width = shared_.width;
     level.pair_floors.assign(static_cast<std::size_t>(n_codes) * n_features_, 0.0);
+    level.cell_floors.assign(static_cast<std::size_t>(n_codes) * shared_.n_codes, 0.0);
     std::vector<Count> counts(n_classes_);
     for (const int code : level.present) {
         double least = shared_.cost.loss(level.histogram.data() + code * n_classes_);
@@ -65,7 +66,8 @@ template <typename Count> void Searcher<Count>::raise_floors(Level &level, int f
                     counts[c] = row[offset + b * code_stride + c * class_stride];
                 }
                 const double leaf = shared_.cost.loss(counts.data());
-                floors[other] += leaf > 0.0 ? split_floor(row, leaf) : 0.0;
+                level.cell_floors[first + b] = leaf > 0.0 ? split_floor(row, leaf) : 0.0;
+                floors[other] += level.cell_floors[first + b];
             }
             used[other] = 0;
             least = std::min(least, floors[other]);
@@ -108,7 +110,10 @@ template <typename Count> void Searcher<Count>::second_split(Level &above, int b
             of_use = std::max(floor, above.child_lower[m]) < std::min(upper[m], out.loss[m]) - tolerance;
         }
         if (of_use) {
-            second_feature(slab(above, feature), feature, budget, upper, out, false);
+            const bool known = problem_.use_bounds && above.codes.size() == 1;
+            const std::size_t first = static_cast<std::size_t>(above.codes[0]) * shared_.n_codes;
+            second_feature(slab(above, feature), feature, budget, upper, out, false,
+                           known ? &above.cell_floors[first + shared_.first_code[feature]] : nullptr);
         }
     }
     for (int m = 1; m <= budget; ++m) {

@@ -22,14 +22,22 @@ bool Searcher<Count>::find_present(const Count *counts, int feature, std::vector
     return present.size() > 1;
 }
 
-/// Loss of every block as a leaf, into its value for one leaf.
+/// Loss of every block as a leaf, into its value for one leaf. Where asked, also how many leaves it has the support
+/// for.
 template <typename Count>
 static void fill_leaves(Partition &partition, const SearchFeature &feature, const std::vector<int> &present,
-                        bool missing, const Count *counts, const LeafCost<Count> &cost, std::vector<int> &positions) {
+                        bool missing, const Count *counts, const LeafCost<Count> &cost, std::vector<int> &positions,
+                        std::vector<int> *most_leaves = nullptr) {
     const int n_classes = cost.n_classes();
     Count sum[256];
     const bool runs = feature.family == Family::interval || feature.family == Family::run;
     const int k = static_cast<int>(present.size()) - missing;
+    const auto fill = [&](int block) {
+        partition.values(block)[1] = cost.leaf(sum);
+        if (most_leaves != nullptr) {
+            (*most_leaves)[block] = cost.most_leaves(cost.weight(sum), partition.child_budget());
+        }
+    };
     const auto add = [&](int position) {
         const Count *more = counts + present[position] * n_classes;
         for (int c = 0; c < n_classes; ++c) {
@@ -40,12 +48,12 @@ static void fill_leaves(Partition &partition, const SearchFeature &feature, cons
         std::fill_n(sum, n_classes, Count{0});
         for (int end = begin + 1; end <= k; ++end) {
             add(end - 1);
-            partition.values(partition.run(begin, end))[1] = cost.leaf(sum);
+            fill(partition.run(begin, end));
             if (missing) {
                 Count saved[256];
                 std::copy_n(sum, n_classes, saved);
                 add(k);
-                partition.values(partition.run(begin, end, true))[1] = cost.leaf(sum);
+                fill(partition.run(begin, end, true));
                 std::copy_n(saved, n_classes, sum);
             }
         }
@@ -57,7 +65,7 @@ static void fill_leaves(Partition &partition, const SearchFeature &feature, cons
             for (const int position : positions) {
                 add(position);
             }
-            partition.values(block)[1] = cost.leaf(sum);
+            fill(block);
         }
     }
 }
@@ -239,7 +247,9 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
     const int child_budget = std::min(budget - 1, shared_.most_leaves[depth - 1]);
     Partition &partition = level.partition;
     partition.reset(f.family, n - missing, missing, problem_.max_children, budget, child_budget);
-    fill_leaves(partition, f, level.present, missing, level.histogram.data(), shared_.cost, level.positions);
+    level.most_leaves.assign(partition.n_blocks(), child_budget);
+    fill_leaves(partition, f, level.present, missing, level.histogram.data(), shared_.cost, level.positions,
+                &level.most_leaves);
     level.all_floors = 0.0;
     for (const int code : level.present) {
         level.all_floors += level.floors[code];
@@ -253,7 +263,7 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
         double *values = partition.values(block);
         double least = values[1];
         bool few_leaves = false;
-        if (values[1] != infinity && child_budget > 1) {
+        if (values[1] != infinity && level.most_leaves[block] > 1) {
             partition.positions(block, level.positions);
             double floor = 0.0;
             for (const int position : level.positions) {
@@ -289,7 +299,7 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
 
 template <typename Count>
 void Searcher<Count>::second_feature(const Count *slab, int feature, int budget, const std::vector<double> &upper,
-                                     Values &out, bool record) {
+                                     Values &out, bool record, const double *floors) {
     Level &level = *levels_[2];
     const SearchFeature &f = problem_.features[feature];
     const int width = shared_.width;
@@ -302,15 +312,18 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
         }
     }
     // A loss below which no tree gets, by code: one more split into as many leaves as there are values.
-    const bool floors = problem_.use_bounds;
     level.floors.assign(f.n_codes, 0.0);
-    const char before = used[feature];
-    used[feature] = 1;
-    for (int code = 0; floors && code < f.n_codes; ++code) {
-        const double leaf = shared_.cost.loss(level.histogram.data() + code * n_classes_);
-        level.floors[code] = leaf > 0.0 ? split_floor(slab + static_cast<std::size_t>(code) * width, leaf) : 0.0;
+    if (problem_.use_bounds && floors != nullptr) {
+        std::copy_n(floors, f.n_codes, level.floors.begin());
+    } else if (problem_.use_bounds) {
+        const char before = used[feature];
+        used[feature] = 1;
+        for (int code = 0; code < f.n_codes; ++code) {
+            const double leaf = shared_.cost.loss(level.histogram.data() + code * n_classes_);
+            level.floors[code] = leaf > 0.0 ? split_floor(slab + static_cast<std::size_t>(code) * width, leaf) : 0.0;
+        }
+        used[feature] = before;
     }
-    used[feature] = before;
     if (!begin(level, feature, 2, budget)) {
         return;
     }
@@ -319,7 +332,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     for (std::size_t i = 0; i < level.present.size(); ++i) {
         add_counts(from_left(i), slab + level.present[i] * static_cast<std::size_t>(width), width, from_left(i + 1));
     }
-    split(level, feature, budget, upper, out, record, floors, 1, [&](int child_budget, Values &child) {
+    split(level, feature, budget, upper, out, record, problem_.use_bounds, 1, [&](int child_budget, Values &child) {
         // Neighbours in the order of the codes are the difference of two sums from the left.
         const int first = level.positions.front();
         const int last = level.positions.back();

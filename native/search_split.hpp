@@ -41,6 +41,7 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
             rest -= level.floors[level.present[position]];
             level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
         }
+        const int budget_of_block = level.most_leaves[block];
         level.child_upper.assign(child_budget + 1, infinity);
         for (int m = 1; problem_.use_bounds && m <= child_budget; ++m) {
             level.child_upper[m] = level.upper[std::min(m + 1, budget)] - rest + tolerance;
@@ -64,11 +65,16 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         }
         ++statistics.subproblems;
         level.child_lower.assign(values, values + child_budget + 1);
-        level.values.loss.assign(child_budget + 1, values[1]);
-        level.values.feature.assign(child_budget + 1, -1);
-        evaluate(child_budget, level.values);
+        level.values.loss.assign(budget_of_block + 1, values[1]);
+        level.values.feature.assign(budget_of_block + 1, -1);
+        // The last size stands for all larger ones, which the support does not allow.
+        level.child_upper[budget_of_block] =
+            *std::max_element(level.child_upper.begin() + budget_of_block, level.child_upper.end());
+        level.child_upper.resize(budget_of_block + 1);
+        evaluate(budget_of_block, level.values);
         for (int m = 1; m <= child_budget; ++m) {
-            values[m] = std::max(problem_.use_bounds ? values[m] : 0.0, level.values.loss[m]);
+            values[m] =
+                std::max(problem_.use_bounds ? values[m] : 0.0, level.values.loss[std::min(m, budget_of_block)]);
         }
     };
     if (!lazily) {
@@ -83,7 +89,8 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         partition.solve();
         wanted.clear();
         for (int m = 2; m <= budget; ++m) {
-            if (partition.best(m) < level.upper[m]) {
+            // Where one more leaf gains nothing, the way with fewer is as good.
+            if (partition.best(m) < level.upper[m] && (m == 2 || partition.best(m) < partition.best(m - 1))) {
                 partition.choice(m, level.choice);
                 for (const auto &[block, leaves] : level.choice) {
                     if (leaves > 1 && !level.exact[block]) {

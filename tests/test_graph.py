@@ -182,3 +182,12 @@ def test_dot(name: str) -> None:
     labels = [re.sub(r"\\(.)", r"\1", match[1:-1]) for match in re.findall(string, text)]
     assert f"SKIP {name}" in labels
     assert {node.text for level in graph for node in level.nodes} <= set(labels)
+
+
+@pytest.mark.parametrize("categories", ["groups", "values"])
+@pytest.mark.parametrize("seed", range(20))
+def test_conditions_are_counted_without_listing_them(seed: int, categories: str) -> None:
+    """The number of conditions of a level is that of its sets of codes."""
+    features = datasets.random_table(np.random.default_rng(seed), max_values=8, n_rows=14).features
+    for level in FeatureGraph(features, categories):
+        assert level.n_conditions == len(level.code_sets)

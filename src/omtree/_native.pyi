@@ -102,6 +102,7 @@ def exact_cover(
     step: float,
     max_rules: int,
     seconds: float,
+    conflict: Callable[[int, int], bool] | None = None,
 ) -> tuple[npt.NDArray[np.int32], float, bool, int]: ...
 
 class RuleJudge:
@@ -125,3 +126,79 @@ class RuleJudge:
         self, rows: npt.NDArray[np.uint32], conditions: Sequence[tuple[int, Sequence[int]]]
     ) -> tuple[float, int]: ...
     def floor(self) -> npt.NDArray[np.float64]: ...
+    def bare_loss(self, rows: npt.NDArray[np.uint32]) -> float: ...
+
+def search_general(
+    codes: npt.NDArray[np.uint8],
+    judge: RuleJudge,
+    *,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    binary: bool,
+    max_children: int,
+    n_threads: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+) -> tuple[list[float], list[Any], float, bool, bool, int, int, int]: ...
+def attainable_vectors(
+    codes: npt.NDArray[np.uint8],
+    judge: RuleJudge,
+    costs: npt.NDArray[np.float64],
+    forms: npt.NDArray[np.float64],
+    *,
+    sense: Sequence[str],
+    test_weight: float,
+    demands: npt.NDArray[np.float64],
+    at_least: npt.NDArray[np.float64],
+    budget: float,
+    most_vectors: int,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    binary: bool,
+    max_children: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+) -> tuple[
+    npt.NDArray[np.float64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int32],
+    list[Any],
+    float,
+    bool,
+    bool,
+    bool,
+]: ...
+
+class GeneralPricer:
+    def __init__(
+        self, pricer: Pricer, judge: RuleJudge, floors: npt.NDArray[np.float64], unit: float, every_path: bool
+    ) -> None: ...
+    def price(
+        self,
+        credit: npt.NDArray[np.float64],
+        constant: float,
+        max_depth: int,
+        threshold: float,
+        limit: int,
+        stop_when_full: bool,
+        all_labels: bool,
+        seconds: float,
+        k_best: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
+    def losses(
+        self, rules: npt.NDArray[np.int32], labels: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,17 +15,25 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.certificate import Certificate
+from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.data.build import encode_rows
-from omtree.data.columns import as_frame, read_columns
+from omtree.data.columns import as_frame, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
+from omtree.deadline import Deadline
 from omtree.family import TreeFamily
+from omtree.fitting import Plan
 from omtree.graph import FeatureGraph
+from omtree.objectives import Objective
 from omtree.rules import RuleSet
+from omtree.show.exporting import Exports
+from omtree.show.faces import ModelFaces
 from omtree.solving import smaller_space
+from omtree.targets import check_numbers, check_weights
+from omtree.training import Training
 from omtree.tree import Tree
 
 
-class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
+class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     """Which rule answers for a row, and smaller models of the same family."""
 
     n_features_in_: int
@@ -34,9 +42,75 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
     tree_: Tree | None
     graph_: FeatureGraph
     certificate_: Certificate
-    loss_by_leaves_: FloatArray
     _family: TreeFamily
     _kinds: Mapping[str, Any] | None
+    _constraints: tuple[Constraint, ...]
+
+    def _fit(
+        self, X: Any, read: Callable[[], Training], groups: Any, objective: Objective, deadline: Deadline
+    ) -> Training:
+        """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind."""
+        # A copy learns the names of the columns.
+        learner = copy.copy(self)
+        check_names(learner, X, reset=True)
+        training = read()
+        wanted = group_columns(vars(self)["constraints"])
+        training = replace(training, groups=read_groups(wanted, groups, training.columns))
+        outcome, certificate = Plan.of(vars(self)).fit(training, objective, deadline)
+        for name in ("feature_names_in_", "_family"):
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = learner.n_features_in_
+        if "feature_names_in_" in vars(learner):
+            self.feature_names_in_ = learner.feature_names_in_
+        self._constraints = tuple(vars(self)["constraints"])
+        self._kinds = vars(self)["feature_kinds"]  # of this fit, whatever becomes of the parameter
+        self.graph_ = outcome.problem.graph
+        self.rules_ = outcome.rules
+        self.tree_ = outcome.tree
+        self.certificate_ = certificate
+        if outcome.family is not None:
+            self._family = outcome.family
+        return training
+
+    def audit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[ConstraintCheck, ...]:
+        """How the model meets the constraints it was fitted with on any data.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        groups : array, series or data frame, optional
+            The group columns that are not in ``X``, as in `fit`.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        tuple of ConstraintCheck
+            Name, value, limit and slack of every constraint, as in the certificate.
+        """
+        codes = self._encode(X)
+        columns = read_columns(X, self._kinds, training=False)
+        found = read_groups(group_columns(self._constraints), groups, columns)
+        tree = self.tree_ if self.certificate_.structure == "tree" else None
+        weight = check_weights(sample_weight, columns.n_samples)
+        return audit(self._constraints, Answers.of(self.rules_, codes, self._positions(y), weight, found, tree))
+
+    def _positions(self, y: Any) -> npt.NDArray[Any]:
+        """The target as constraints see it: positions of classes, or numbers."""
+        if not self.rules_.classes:
+            return check_numbers(y)
+        known = {label: place for place, label in enumerate(self.rules_.classes)}
+        return np.array([known.get(label, -1) for label in np.asarray(y).tolist()], dtype=np.intp)
+
+    @property
+    def loss_by_leaves_(self) -> FloatArray:
+        """The best loss with at most 1, 2, ... leaves."""
+        family: TreeFamily | None = vars(self).get("_family")
+        if family is None:
+            raise AttributeError(
+                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model."
+            )
+        return np.array(family.losses)
 
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The rule that answers for each row, as a position in ``rules_``.
@@ -87,6 +161,8 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
     def with_leaves(self, leaves: int) -> Self:
         """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
 
+        Pickling a model finds the trees of all sizes first, since the training rows are not pickled.
+
         Parameters
         ----------
         leaves : int
@@ -94,12 +170,15 @@ class OptimalTreeBase(BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        OptimalTreeClassifier
+        a copy of this model
         """
         check_is_fitted(self, "certificate_")
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
-            raise ValueError("with_leaves needs a model that was fitted with structure='tree'.")
+            raise ValueError(
+                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, and "
+                "no constraints over the whole model."
+            )
         if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
             raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
         tree = family.tree(leaves)
@@ -143,4 +222,6 @@ def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
         as_frame(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
-        validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+        # What is a table of numbers already needs no check of the whole.
+        plain = is_number_matrix(X)
+        validate_data(estimator, X, reset=reset, skip_check_array=plain, dtype=None, ensure_all_finite=False)

@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from omtree.show.text import number
 
+if TYPE_CHECKING:
+    from omtree.constraints.audit import ConstraintCheck
+
 #: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof.
 Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"]
-
-
-@dataclass(frozen=True)
-class ConstraintCheck:
-    """How a fitted model meets one constraint over the whole model: ``value >= limit``, with ``slack`` to spare."""
-
-    name: str
-    value: float
-    limit: float
-    slack: float
 
 
 @dataclass(frozen=True)
@@ -40,7 +33,11 @@ class Certificate:
     weight : float
         Sample weight of all training rows.
     unit : str
-        What the loss counts.
+        What the loss is.
+    counted : bool
+        Whether the loss counts something, such as errors.
+    score : str
+        The score of which the loss is one minus, such as F1; empty where it is none.
     structure : {"rules", "tree"}
     leaves, depth : int
         Rules (leaves) of the model, and most conditions in one.
@@ -57,7 +54,7 @@ class Certificate:
     total_seconds : float
         Time of the whole fit.
     constraints : tuple of ConstraintCheck
-        Every constraint over the whole model, recomputed on the returned rules.
+        Every constraint with its value, limit and slack, recomputed on the returned rules.
 
     Examples
     --------
@@ -76,6 +73,8 @@ class Certificate:
     bound: float
     weight: float
     unit: str = "errors"
+    counted: bool = True
+    score: str = ""
     structure: Literal["rules", "tree"] = "rules"
     leaves: int = 0
     depth: int = 0
@@ -104,25 +103,25 @@ class Certificate:
         return {**asdict(self), "seconds": dict(self.seconds), "gap": self.gap, "lp_gap": self.lp_gap}
 
     def __str__(self) -> str:
-        share = f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
+        value = number(self.value)
+        if self.counted:
+            value += f" of {number(self.weight)}"
+            value += f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
         if self.structure == "tree":
             size = f"{_count(self.leaves, 'leaf', 'leaves')}, depth {self.depth}"
         else:
             size = _count(self.leaves, "rule", "rules")
             size += f", at most {_count(self.depth, 'condition', 'conditions')} each" if self.depth else " for all rows"
-        lines = [
-            (self.unit, f"{number(self.value)} of {number(self.weight)}{share}"),
-            ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)"),
-        ]
+        if self.score:
+            lines = [(self.score, number(1.0 - self.value)), ("upper bound", number(1.0 - self.bound))]
+        else:
+            lines = [(self.unit, value), ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)")]
         if self.lp_value is not None and self.lp_gap is not None:
             lines.append(("LP value", f"{number(self.lp_value)} (gap to it {100 * self.lp_gap:.1f} %)"))
         lines.append(("model", size))
         if self.search_space:
             lines.append(("among", self.search_space))
-        lines += [
-            (check.name, f"{number(check.value)}, at least {number(check.limit)} (slack {number(check.slack)})")
-            for check in self.constraints
-        ]
+        lines += [("constraint" if place == 0 else "", _check(check)) for place, check in enumerate(self.constraints)]
         if self.columns:
             pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[self.exact_pricing]
             rounds = _count(self.iterations, "round", "rounds")
@@ -136,11 +135,18 @@ class Certificate:
     def _verdict(self) -> str:
         """What is proven, in a sentence."""
         value, bound = number(self.value), number(self.bound)
-        verb = f"the model makes {value} {self.unit}"
-        rest = f"no model can make fewer than {bound}"
+        if self.counted:
+            verb, rest = f"the model makes {value} {self.unit}", f"no model can make fewer than {bound}"
+            none = "no model can make fewer"
+        elif self.score:
+            verb, none = f"the model has a {self.score} of {number(1.0 - self.value)}", "no model has a higher one"
+            rest = f"no model has one above {number(1.0 - self.bound)}"
+        else:
+            verb, rest = f"the model has a {self.unit} of {value}", f"no model has one below {bound}"
+            none = "no model has a lower one"
         match self.status:
             case "optimal":
-                return f"optimal: {verb}, and it is proven that no model can make fewer"
+                return f"optimal: {verb}, and it is proven that {none}"
             case "gap_reached":
                 return f"gap reached: {verb}, and {rest}"
             case "time_limit":
@@ -157,6 +163,15 @@ def _relative(value: float, bound: float) -> float:
     if value <= bound:
         return 0.0
     return (value - bound) / abs(value) if value else math.inf
+
+
+def _check(check: ConstraintCheck) -> str:
+    if math.isnan(check.value):
+        return f"{check.name}: nothing to measure"
+    value = f"{check.name}: {number(check.value)}"
+    if math.isinf(check.limit):
+        return value
+    return f"{value}, {check.sense} {number(check.limit)} (slack {number(check.slack)})"
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -7,25 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from omtree.certificate import Certificate, ConstraintCheck
+from omtree.certificate import Certificate
+from omtree.constraints import Answers, Budget, Constraint, ConstraintCheck, Samples, audit
+from omtree.constraints.audit import paths_of
 from omtree.data.table import CodeArray, FloatArray
 from omtree.errors import CertificateError
-from omtree.problem import GlobalRow
+from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
 from omtree.rules import RuleSet
+from omtree.targets import Target
+from omtree.tree import Tree
 
 
 def check(
     rules: RuleSet,
     certificate: Certificate,
     codes: CodeArray,
-    y: npt.NDArray[np.integer],
+    target: Target,
     weight: FloatArray,
-    costs: FloatArray,
+    objective: Objective,
     *,
     max_depth: int,
     max_leaves: int,
     min_support: float,
-    constraints: Sequence[GlobalRow] = (),
+    constraints: Sequence[Constraint] = (),
+    samples: Samples | None = None,
+    tree: Tree | None = None,
 ) -> tuple[ConstraintCheck, ...]:
     """Recompute what a certificate claims and complain about the first thing that is wrong.
 
@@ -35,15 +41,17 @@ def check(
     certificate : Certificate
     codes : array of uint8, shape (n_features, n_samples)
         Every training sample, not merged. Rows of features that no rule uses are not looked at.
-    y : array of int, shape (n_samples,)
-        Position of each sample's class.
+    target : Target
     weight : array of float, shape (n_samples,)
         Samples of weight zero take no part.
-    costs : array of float, shape (n_classes, n_classes)
+    objective : Objective
     max_depth, max_leaves : int
     min_support : float
-    constraints : sequence of GlobalRow
-        Constraints over the whole model.
+    constraints : sequence of Constraint
+    samples : Samples, optional
+        As constraints see them; needed with `constraints` only.
+    tree : Tree, optional
+        Where the model was asked for as a tree.
 
     Returns
     -------
@@ -55,8 +63,86 @@ def check(
     CertificateError
         When the model or its certificate is wrong.
     """
-    tolerance = 1e-9 * max(1.0, float(weight.sum()) * max(1.0, float(costs.max(initial=0.0))))
+    owner = _owners(rules, codes, weight)
+    supports = np.bincount(owner, weights=weight, minlength=len(rules))
+    tolerance = 1e-9 * max(1.0, float(weight.sum()))
+    class_weights: FloatArray = np.empty((len(rules), 0))
+    if target.is_number:
+        losses = _number_losses(rules, owner, target, weight, objective)
+        value = float(losses.sum())
+    else:
+        n_classes = len(target.classes)
+        flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
+        class_weights = flat.astype(np.float64).reshape(len(rules), n_classes)
+        losses, value = _class_losses(rules, class_weights, target, objective)
+        for r, rule in enumerate(rules):
+            _same(f"the class weights of rule {r}", rule.class_weights, class_weights[r], tolerance)
+    for r, rule in enumerate(rules):
+        _same(f"the support of rule {r}", rule.support, supports[r], tolerance)
+        if rule.support < min_support - tolerance:
+            raise CertificateError(f"Rule {r} has support {rule.support}, below the least support {min_support}.")
+        if len({condition.feature for condition in rule.conditions}) < len(rule.conditions):
+            raise CertificateError(f"Rule {r} has two conditions on one feature.")
+    # Losses are sums over many samples, of terms that can be larger than the sum.
+    tolerance = 1e-8 * max(1.0, float(np.abs(losses).sum()), abs(value))
+    for r, rule in enumerate(rules):
+        _same(f"the loss of rule {r}", rule.loss, losses[r], tolerance)
 
+    depth = max(len(rule.conditions) for rule in rules)
+    if certificate.depth > max_depth or depth > certificate.depth:
+        raise CertificateError(
+            f"The rules have up to {depth} conditions; the certificate says {certificate.depth}, "
+            f"the limit is {max_depth}."
+        )
+    if len(rules) > max_leaves or certificate.leaves != len(rules):
+        raise CertificateError(
+            f"The model has {len(rules)} rules; the certificate says {certificate.leaves}, the limit is {max_leaves}."
+        )
+    _same("the value", certificate.value, value + _paid(rules, constraints), tolerance)
+    if certificate.bound > certificate.value + tolerance:
+        raise CertificateError(f"The bound {certificate.bound} is above the value {certificate.value}.")
+    if certificate.status == "optimal" and certificate.value - certificate.bound > 1e-6 * certificate.value + tolerance:
+        raise CertificateError(
+            f"The status is optimal, but the bound {certificate.bound} is below the value {certificate.value}."
+        )
+    if not constraints:
+        return ()
+    if samples is None:
+        raise ValueError("samples are needed to check constraints.")
+    y = target.values if target.is_number else target.labels
+    weight = np.where(weight > 0, samples.weight, 0.0)
+    answers = Answers(
+        tuple(rules),
+        rules.features,
+        rules.classes,
+        owner,
+        y,
+        weight,
+        samples.groups,
+        None if tree is None else paths_of(tree),
+    )
+    checks = audit(constraints, answers)
+    for found in checks:
+        if not found.met:
+            raise CertificateError(
+                f"The constraint {found.name} has the value {found.value}; it should be {found.sense} {found.limit}."
+            )
+    return checks
+
+
+def _paid(rules: RuleSet, constraints: Sequence[Constraint]) -> float:
+    """What the tests of the rules add to the loss."""
+    paid = 0.0
+    for budget in constraints:
+        if isinstance(budget, Budget) and budget.weight > 0:
+            for rule in rules:
+                tests = [rules.features[condition.feature].name for condition in rule.conditions]
+                paid += budget.weight * budget.price(tests) * rule.support
+    return paid
+
+
+def _owners(rules: RuleSet, codes: CodeArray, weight: FloatArray) -> npt.NDArray[np.intp]:
+    """The rule that each sample meets; every sample of positive weight meets exactly one."""
     met = np.zeros(codes.shape[1], dtype=np.uint16)
     owner = np.zeros(codes.shape[1], dtype=np.intp)
     for r, rule in enumerate(rules):
@@ -73,48 +159,39 @@ def check(
             f"{len(wrong)} training samples do not meet exactly one rule; the first is sample {wrong[0]}, "
             f"which meets {met[wrong[0]]}."
         )
+    return owner
 
-    n_classes = len(costs)
-    flat = np.bincount(owner * n_classes + y, weights=weight, minlength=len(rules) * n_classes)
-    class_weights: FloatArray = flat.astype(np.float64).reshape(len(rules), n_classes)
-    losses = (class_weights @ costs)[np.arange(len(rules)), [rule.label for rule in rules]]
+
+def _class_losses(
+    rules: RuleSet, class_weights: FloatArray, target: Target, objective: Objective
+) -> tuple[FloatArray, float]:
+    """The loss of every rule, and that of the model."""
+    labels = np.array([rule.label for rule in rules])
+    every = np.arange(len(rules))
+    if isinstance(objective, Score):
+        confusion = np.zeros((len(target.classes), len(target.classes)))
+        np.add.at(confusion.T, labels, class_weights)
+        return class_weights.sum(axis=1) - class_weights[every, labels], 1.0 - objective.score(confusion)
+    if isinstance(objective, LabelCosts):
+        losses = (class_weights @ objective.matrix(class_weights.sum(axis=0)))[every, labels]
+    else:
+        classes = target.classes.tolist()
+        losses = np.array([objective.loss(RuleStatistics(own, classes)) for own in class_weights])
+    return losses, float(losses.sum())
+
+
+def _number_losses(
+    rules: RuleSet, owner: npt.NDArray[np.intp], target: Target, weight: FloatArray, objective: Objective
+) -> FloatArray:
+    """The loss of every rule."""
+    losses = np.empty(len(rules))
     for r, rule in enumerate(rules):
-        _same(f"the class weights of rule {r}", rule.class_weights, class_weights[r], tolerance)
-        _same(f"the support of rule {r}", rule.support, class_weights[r].sum(), tolerance)
-        _same(f"the loss of rule {r}", rule.loss, losses[r], tolerance)
-        if rule.support < min_support - tolerance:
-            raise CertificateError(f"Rule {r} has support {rule.support}, below the least support {min_support}.")
-        if len({condition.feature for condition in rule.conditions}) < len(rule.conditions):
-            raise CertificateError(f"Rule {r} has two conditions on one feature.")
-
-    depth = max(len(rule.conditions) for rule in rules)
-    if certificate.depth > max_depth or depth > certificate.depth:
-        raise CertificateError(
-            f"The rules have up to {depth} conditions; the certificate says {certificate.depth}, "
-            f"the limit is {max_depth}."
-        )
-    if len(rules) > max_leaves or certificate.leaves != len(rules):
-        raise CertificateError(
-            f"The model has {len(rules)} rules; the certificate says {certificate.leaves}, the limit is {max_leaves}."
-        )
-    _same("the value", certificate.value, losses.sum(), tolerance)
-    if certificate.bound > certificate.value + tolerance:
-        raise CertificateError(f"The bound {certificate.bound} is above the value {certificate.value}.")
-    if certificate.status == "optimal" and certificate.gap > 1e-6:
-        raise CertificateError(
-            f"The status is optimal, but the bound {certificate.bound} is below the value {certificate.value}."
-        )
-
-    labels = [rule.label for rule in rules]
-    return tuple(_check_row(row, class_weights, labels, tolerance) for row in constraints)
-
-
-def _check_row(row: GlobalRow, class_weights: FloatArray, labels: Sequence[int], tolerance: float) -> ConstraintCheck:
-    value = float((class_weights @ row.coefficient)[np.arange(len(labels)), labels].sum())
-    slack = value - row.at_least
-    if slack < -tolerance * max(1.0, float(np.abs(row.coefficient).max(initial=0.0))):
-        raise CertificateError(f"The constraint {row.name} has value {value}, below its limit {row.at_least}.")
-    return ConstraintCheck(row.name, value, row.at_least, slack)
+        inside = (owner == r) & (weight > 0)
+        statistics = RuleStatistics(targets=target.values[inside], weights=weight[inside])
+        losses[r] = objective.loss(statistics)
+        claimed, found = float(rule.prediction), float(objective.predict(statistics))
+        _same(f"the prediction of rule {r}", claimed, found, 1e-9 * max(1.0, abs(found)))
+    return losses
 
 
 def _same(what: str, claimed: float | Sequence[float], found: float | FloatArray, tolerance: float) -> None:

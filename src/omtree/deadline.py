@@ -29,6 +29,10 @@ class Deadline:
         """Seconds left, never negative; ``inf`` without a limit."""
         return max(0.0, self._seconds - self.elapsed)
 
+    def again(self) -> Deadline:
+        """The same time once more, from now on."""
+        return Deadline(self._seconds)
+
     @property
     def expired(self) -> bool:
         """Whether the time is up."""

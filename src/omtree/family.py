@@ -1,51 +1,111 @@
-"""The best trees of every size, from one search."""
+"""The best trees of every size, from one fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from omtree.problem import Node, Problem
+from omtree.problem import Node
+from omtree.reading import Reader
 from omtree.tree import Tree
 
 
-class TreeFamily:
-    """The best tree for every number of leaves, each built when it is first asked for.
+@dataclass(frozen=True, eq=False)
+class SizedTrees:
+    """The best trees with at most 1, 2, ... leaves.
 
-    Parameters
+    Attributes
     ----------
     roots : sequence of Node
-        The best tree with at most 1, 2, ... leaves.
-    problem : Problem
-        Kept while trees are still to be built; not pickled, since it holds the training rows.
-    classes : sequence
+    losses : sequence of float
+        Never increasing.
     proven : bool
         Whether the loss of every size is proven, not that of the largest tree alone.
     """
 
-    def __init__(self, roots: Sequence[Node], problem: Problem, classes: Sequence[Any], *, proven: bool = True) -> None:
-        self.proven = proven
-        self._roots = roots
-        self._problem: Problem | None = problem
-        self._classes = tuple(classes)
+    roots: Sequence[Node]
+    losses: Sequence[float]
+    proven: bool
+
+
+class TreeFamily:
+    """The best tree for every number of leaves; what the fit did not need is searched for when it is first asked for.
+
+    Parameters
+    ----------
+    root : Node
+        The best tree of the largest size.
+    n_sizes : int
+        That size.
+    search : callable
+        Finds the trees of all sizes.
+    reader : Reader
+        Kept while trees are still to be built; not pickled, since it holds the training rows.
+    """
+
+    def __init__(self, root: Node, n_sizes: int, search: Callable[[], SizedTrees], reader: Reader) -> None:
+        self.largest = Tree.from_node(root, reader)
+        self._n_sizes = n_sizes
+        self._search: Callable[[], SizedTrees] | None = search
+        self._reader: Reader | None = reader
+        self._known: SizedTrees | None = None
+        self._built = [(root, self.largest)]
         self._trees: dict[int, Tree] = {}
 
     def __len__(self) -> int:
-        return len(self._roots)
+        return self._n_sizes
+
+    @property
+    def losses(self) -> Sequence[float]:
+        """The loss of every tree."""
+        return self._sizes.losses
+
+    @property
+    def proven(self) -> bool:
+        """Whether every one of them is proven."""
+        return self._sizes.proven
 
     def tree(self, leaves: int) -> Tree:
         """The best tree with at most this many leaves."""
-        tree = self._trees.get(leaves)
-        if tree is None:
-            root = self._roots[leaves - 1]
-            same = next((m for m in self._trees if self._roots[m - 1] is root), None)
-            assert self._problem is not None
-            tree = self._trees[same] if same else Tree.from_node(root, self._problem, self._classes)
+        if leaves not in self._trees:
+            root = self._sizes.roots[leaves - 1]
+            tree = next((tree for node, tree in self._built if node is root), None)
+            if tree is None:
+                assert self._reader is not None
+                tree = Tree.from_node(root, self._reader)
+                self._built.append((root, tree))
             self._trees[leaves] = tree
-        return tree
+        return self._trees[leaves]
+
+    @property
+    def _sizes(self) -> SizedTrees:
+        if self._known is None:
+            assert self._search is not None
+            self._known = self._search()
+        return self._known
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._problem is not None:
-            for leaves in range(1, len(self) + 1):
-                self.tree(leaves)
-        return {**self.__dict__, "_problem": None}
+        for leaves in range(1, len(self) + 1):
+            self.tree(leaves)
+        known = SizedTrees((), self.losses, self.proven)
+        return {**self.__dict__, "_known": known, "_built": [], "_search": None, "_reader": None}
+
+
+class BuiltFamily(TreeFamily):
+    """A family whose trees are all built, as those of a saved model are.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The best tree with at most 1, 2, ... leaves.
+    losses : sequence of float
+    proven : bool
+    """
+
+    def __init__(self, trees: Sequence[Tree], losses: Sequence[float], *, proven: bool = True) -> None:
+        self.largest = trees[-1]
+        self._n_sizes = len(trees)
+        self._search, self._reader, self._built = None, None, []
+        self._known = SizedTrees((), losses, proven)
+        self._trees = dict(enumerate(trees, start=1))

@@ -45,6 +45,17 @@ class Level:
         """The codes behind each condition."""
         return tuple(_distinct_sets(self.feature, self.categories))
 
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions, without listing them where that is easy."""
+        feature, n = self.feature, self.feature.n_codes
+        if feature.ordered:
+            n_intervals = feature.n_values * (feature.n_values + 1) // 2
+            return 2 * n_intervals if feature.has_missing else n_intervals - 1
+        if self.categories == "groups" and 1 < n <= MAX_FULL_SUBSETS:
+            return int(2**n - 2)
+        return len(self.code_sets)
+
     @cached_property
     def nodes(self) -> tuple[Condition, ...]:
         """The conditions; their words are found when first asked for, which the engines never do."""
@@ -112,7 +123,7 @@ class FeatureGraph:
     @property
     def n_conditions(self) -> int:
         """Number of conditions on all levels."""
-        return sum(len(level.code_sets) for level in self.levels)
+        return sum(level.n_conditions for level in self.levels)
 
     @property
     def n_nodes(self) -> int:

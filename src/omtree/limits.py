@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,20 @@ class TestPrices:
     group: tuple[int, ...]
     limit: float
     weight: float = 0.0
+
+    def price(self, features: Iterable[int]) -> float:
+        """What testing these features costs.
+
+        >>> TestPrices((5.0, 4.0, 1.0), (3.0, 2.0, 1.0), (0, 0, -1), 10.0).price([0, 1, 2])
+        8.0
+        """
+        total = 0.0
+        discounts: dict[int, list[float]] = {}
+        for f in set(features):
+            total += self.full[f]
+            if self.group[f] >= 0:
+                discounts.setdefault(self.group[f], []).append(self.full[f] - self.again[f])
+        return total - sum(sum(given) - max(given) for given in discounts.values())
 
 
 @dataclass(frozen=True)

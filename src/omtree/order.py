@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-from omtree.data.table import Feature, Table
+from omtree.data.table import Feature, FloatArray, Table
 
 
 def feature_positions(
     feature_order: str | Sequence[str] | None,
     names: Iterable[str],
     features: Sequence[Feature],
-    table: Callable[[], Table],
+    table: Callable[[], tuple[Table, FloatArray | None]],
     seed: int,
 ) -> list[int] | None:
     """Positions of the features in the order of the graph's levels; None means as they are.
@@ -29,7 +29,7 @@ def feature_positions(
     features : sequence of Feature
         The table's features.
     table : callable
-        Makes the table, which only "importance" looks at.
+        Makes the table, which only "importance" looks at, and the mean target of its rows where that is a number.
     seed : int
     """
     if feature_order is None:
@@ -39,7 +39,8 @@ def feature_positions(
             raise ValueError(
                 f"feature_order={feature_order!r} is not known; use None, 'importance' or a list of column names."
             )
-        return importance_order(table(), seed)
+        made, means = table()
+        return importance_order(made, seed, means)
     wanted = list(feature_order)
     known = set(names)
     for name in wanted:
@@ -51,9 +52,17 @@ def feature_positions(
     return sorted(range(len(features)), key=lambda f: rank.get(features[f].name, len(rank)))
 
 
-def importance_order(table: Table, seed: int) -> list[int]:
-    """Features by importance in a few shallow random trees on the codes, the most important first."""
-    row, label = np.nonzero(table.statistics)
-    model: Any = ExtraTreesClassifier(n_estimators=20, max_depth=6, max_features=None, random_state=seed)
-    model.fit(table.codes.T[row], label, sample_weight=table.statistics[row, label])
+def importance_order(table: Table, seed: int, means: FloatArray | None = None) -> list[int]:
+    """Features by importance in a few shallow random trees on the codes, the most important first.
+
+    Where the target is a number, `means` has its mean in each row.
+    """
+    options: dict[str, Any] = {"n_estimators": 20, "max_depth": 6, "max_features": None, "random_state": seed}
+    model: Any
+    if means is None:
+        row, label = np.nonzero(table.statistics)
+        model = ExtraTreesClassifier(**options)
+        model.fit(table.codes.T[row], label, sample_weight=table.statistics[row, label])
+    else:
+        model = ExtraTreesRegressor(**options).fit(table.codes.T, means, sample_weight=table.weight)
     return [int(f) for f in np.argsort(-model.feature_importances_, kind="stable")]

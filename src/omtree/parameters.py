@@ -110,6 +110,10 @@ def _cache_mb(value: Any) -> str:
     return "" if _number(value) and value > 0 else "a positive number of megabytes"
 
 
+def _smoothing(value: Any) -> str:
+    return "" if _number(value) and 0 <= value < math.inf else "a number of at least 0"
+
+
 def _constraints(value: Any) -> str:
     fine = isinstance(value, Iterable) and all(isinstance(item, Constraint) for item in value)
     return "" if fine else "a sequence of constraint objects"
@@ -137,6 +141,7 @@ _CHECKS = {
     "time_limit": _time_limit,
     "gap": _gap,
     "cache_mb": _cache_mb,
+    "smoothing": _smoothing,
     "constraints": _constraints,
     "feature_kinds": _feature_kinds,
     "feature_order": _feature_order,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,10 @@ from omtree.data.table import FloatArray, Table
 from omtree.graph import Condition, FeatureGraph
 from omtree.limits import RuleLimits
 from omtree.losses import LinearLoss, Loss
+
+if TYPE_CHECKING:
+    from omtree.constraints.compile import BoundSum
+    from omtree.constraints.demands import CurvedLimit
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +57,14 @@ class Problem:
         Constraints over the whole model.
     limits : RuleLimits
         Constraints on every rule.
+    class_of_stratum : array of int or None
+        The class that each statistic is the weight of, where the classes are divided; None: one statistic per class.
+    conflict : callable or None
+        Whether two rules may not be in one model.
+    curved : tuple of CurvedLimit
+        Constraints over the whole model that are linear in no finite way.
+    sums : tuple of BoundSum
+        Constraints on sums over the rules of any number of each.
     """
 
     table: Table
@@ -62,11 +75,20 @@ class Problem:
     min_support: float
     rows: tuple[GlobalRow, ...] = ()
     limits: RuleLimits = field(default_factory=RuleLimits)
+    class_of_stratum: npt.NDArray[np.intp] | None = None
+    conflict: Callable[[Path, Path], bool] | None = None
+    curved: tuple[CurvedLimit, ...] = ()
+    sums: tuple[BoundSum, ...] = ()
 
     @property
     def plain(self) -> bool:
         """Whether a rule costs the sum of what its rows cost, under no limits but its support."""
         return isinstance(self.loss, LinearLoss) and self.limits.empty
+
+    @property
+    def free_labels(self) -> bool:
+        """Whether a rule may be worth having with another label than its cheapest: what couples rules sees labels."""
+        return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conflict is not None)
 
     @property
     def costs(self) -> FloatArray:
@@ -78,6 +100,15 @@ class Problem:
     def row_costs(self) -> FloatArray:
         """Loss of every merged row under every prediction, shape (n_rows, n_labels)."""
         return np.asarray(self.table.statistics @ self.costs)
+
+    def class_weights(self) -> FloatArray:
+        """Sample weight of each class in each merged row, shape (n_rows, n_classes)."""
+        strata = self.table.statistics
+        if self.class_of_stratum is None:
+            return strata
+        weights = np.zeros((len(strata), int(self.class_of_stratum.max()) + 1))
+        np.add.at(weights.T, self.class_of_stratum, strata.T)
+        return weights
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 logger = logging.getLogger("omtree")
@@ -61,13 +63,40 @@ class ProgressTable:
         print(_line(event), file=sys.stdout, flush=True)
 
 
+_listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listen(progress: Progress) -> Iterator[None]:
+    """Tell the callable about every fit inside the block, in place of the printed table and the logger.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from omtree import OptimalTreeClassifier
+    >>> phases = []
+    >>> with listen(lambda event: phases.append(event.phase)):
+    ...     model = OptimalTreeClassifier(max_depth=1).fit(*load_iris(return_X_y=True))
+    >>> phases[0]
+    'search 1'
+    """
+    token = _listener.set(progress)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
 def log_event(event: Event) -> None:
     """Write the event to the package's logger."""
     logger.info("%s", _line(event))
 
 
 def reporter(verbose: int) -> Progress | None:
-    """What an engine should report to: a printed table, the logger when someone listens, or nobody."""
+    """What an engine should report to: a listener, a printed table, the logger when someone reads it, or nobody."""
+    listener = _listener.get()
+    if listener is not None:
+        return listener
     if verbose:
         return ProgressTable()
     return log_event if logger.isEnabledFor(logging.INFO) else None

@@ -11,27 +11,12 @@ import numpy.typing as npt
 
 from omtree.data.table import CodeArray, Feature
 from omtree.graph import Condition
-from omtree.problem import Path, Problem
+from omtree.problem import Path
+from omtree.reading import Reader, TargetSummary
+from omtree.show.text import number
 
 #: Rows looked at in one go; keeps the table of failed conditions in the cache and memory modest.
 CHUNK = 1 << 15
-
-
-@dataclass(frozen=True)
-class TargetSummary:
-    """How the targets of a rule's training rows are spread, where the target is a number.
-
-    Attributes
-    ----------
-    mean, deviation : float
-        Weighted mean, and the root of the mean squared distance from it.
-    quantiles : tuple of float
-        Smallest target, lower quartile, median, upper quartile and largest target.
-    """
-
-    mean: float
-    deviation: float
-    quantiles: tuple[float, float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -54,6 +39,8 @@ class Rule:
         Position of `prediction` among the classes; 0 where the target is a number.
     targets : TargetSummary or None
         The spread of the target, where it is a number.
+    cost : float
+        What the tests of the rule cost under a `Budget`; 0 without one.
     """
 
     conditions: tuple[Condition, ...]
@@ -63,15 +50,17 @@ class Rule:
     loss: float
     label: int
     targets: TargetSummary | None = None
+    cost: float = 0.0
 
     def __str__(self) -> str:
+        prediction = number(self.prediction) if self.targets is not None else self.prediction
         if not self.conditions:
-            return f"always {self.prediction}"
+            return f"always {prediction}"
         texts = [str(condition) for condition in self.conditions]
         if len(texts) > 1:
             # "a or b and c" could be read in two ways.
             texts = [f"({text})" if " or " in text else text for text in texts]
-        return f"if {' and '.join(texts)} then {self.prediction}"
+        return f"if {' and '.join(texts)} then {prediction}"
 
 
 class RuleSet(Sequence[Rule]):
@@ -99,29 +88,27 @@ class RuleSet(Sequence[Rule]):
         self._failures = _failure_tables([self.rules[r].conditions for r in self._priority])
 
     @classmethod
-    def from_paths(cls, paths: Sequence[Path], problem: Problem, classes: Sequence[Any]) -> RuleSet:
+    def from_paths(cls, paths: Sequence[Path], reader: Reader) -> RuleSet:
         """The rules behind an engine's paths, with what they weigh and cost on the problem's rows.
 
         Parameters
         ----------
         paths : sequence of Path
-        problem : Problem
-        classes : sequence
-            The classes, in the order of the problem's.
+        reader : Reader
         """
-        table = problem.table
-        rule_of_row = _nearest(_failure_tables([path.conditions for path in paths]), len(paths), table.codes)
-        weights = np.stack(
-            [np.bincount(rule_of_row, weights=column, minlength=len(paths)) for column in table.statistics.T], axis=1
-        )
-        losses = (weights @ problem.costs)[np.arange(len(paths)), [path.label for path in paths]]
+        problem = reader.problem
+        features = problem.table.features
+        facts = reader.facts(rule_of_rows(paths, problem.table.codes), [path.label for path in paths])
         level = {id(level.feature): level.index for level in problem.graph}
+        prices = problem.limits.prices
         rules = []
-        for path, weight, loss in zip(paths, weights.tolist(), losses.tolist(), strict=True):
-            conditions = sorted(path.conditions, key=lambda condition: level[id(table.features[condition.feature])])
-            worded = tuple(in_words(condition, table.features) for condition in conditions)
-            rules.append(Rule(worded, sum(weight), tuple(weight), classes[path.label], loss, path.label))
-        return cls(rules, table.features, classes)
+        for path, fact in zip(paths, facts, strict=True):
+            conditions = sorted(path.conditions, key=lambda condition: level[id(features[condition.feature])])
+            worded = tuple(in_words(condition, features) for condition in conditions)
+            cost = 0.0 if prices is None else prices.price(condition.feature for condition in conditions)
+            own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets, cost)
+            rules.append(Rule(worded, *own))
+        return cls(rules, features, reader.target.classes.tolist())
 
     def by_support(self) -> RuleSet:
         """The same rules, the heaviest first."""
@@ -186,6 +173,11 @@ class RuleSet(Sequence[Rule]):
 
     def __repr__(self) -> str:
         return f"<RuleSet of {len(self)} rules, depth {self.depth}>"
+
+
+def rule_of_rows(paths: Sequence[Path], codes: CodeArray) -> npt.NDArray[np.intp]:
+    """The path that covers each row, where every row is covered."""
+    return _nearest(_failure_tables([path.conditions for path in paths]), len(paths), codes)
 
 
 def in_words(condition: Condition, features: Sequence[Feature]) -> Condition:

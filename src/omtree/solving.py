@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from omtree import columns, search
 from omtree.certificate import Status
+from omtree.columns.start import leaves_of
+from omtree.curved import solve_curved
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
-from omtree.family import TreeFamily
+from omtree.family import SizedTrees, TreeFamily
+from omtree.objectives import Objective, Score
 from omtree.problem import Node, Path, Problem, Solution
 from omtree.progress import Progress
+from omtree.reading import Reader
 from omtree.rules import RuleSet
-from omtree.tree import Tree
+from omtree.scores import Additive, BestScore, best_score
+from omtree.search.constrained import Priced, TreeMaster, close_gap
+from omtree.search.fronts import attainable
+from omtree.tree import Tree, summary_of
+
+NO_TREE = Solution(
+    (),
+    "infeasible",
+    math.inf,
+    math.inf,
+    reason="No tree meets the constraints over the whole model; relax some of them.",
+)
+OUT_OF_TIME = "time_limit ended before any model met the constraints; raise it, or relax the constraints."
 
 
 @dataclass(frozen=True)
 class TreeAnswer:
-    """What the tree search found: a solution in the common terms, and the best tree of every size.
+    """What a search for trees found.
 
-    `proven` says whether the loss of every size is: at a limit, that of the largest alone can be.
+    Attributes
+    ----------
+    solution : Solution
+        In the common terms.
+    root : Node or None
+        The best tree; None when the problem is infeasible.
+    n_sizes : int
+    sizes : callable or None
+        Finds the best trees of all sizes; None where they are not to be had.
     """
 
     solution: Solution
-    roots: Sequence[Node]
-    losses: Sequence[float]
-    proven: bool = True
+    root: Node | None
+    n_sizes: int = 1
+    sizes: Callable[[], SizedTrees] | None = None
 
     def after(self, elapsed: float) -> TreeAnswer:
         """The answer with its times completed: what is not in it of the time so far went into the data."""
@@ -52,8 +78,7 @@ class Outcome:
     rounds : int
         How often the thresholds were chosen; 1 when they were fixed.
     family : TreeFamily or None
-        The best tree of every size, with `losses`; None when the model was not searched for as a tree.
-    losses : sequence of float
+        The best tree of every size; None where these are not to be had.
     """
 
     problem: Problem
@@ -62,85 +87,261 @@ class Outcome:
     tree: Tree | None
     rounds: int = 1
     family: TreeFamily | None = None
-    losses: Sequence[float] = ()
 
     @classmethod
-    def of_tree(cls, problem: Problem, answer: TreeAnswer, classes: Sequence[Any], rounds: int) -> Outcome:
+    def of_tree(cls, reader: Reader, answer: TreeAnswer, rounds: int) -> Outcome:
         """The best tree of an answer."""
-        family = TreeFamily(answer.roots, problem, classes, proven=answer.proven)
-        tree = family.tree(len(family))
-        return cls(problem, answer.solution, tree.rules, tree, rounds, family, answer.losses)
+        assert answer.root is not None
+        if answer.sizes is None:
+            tree = Tree.from_node(answer.root, reader)
+            return cls(reader.problem, answer.solution, tree.rules, tree, rounds)
+        family = TreeFamily(answer.root, answer.n_sizes, answer.sizes, reader)
+        return cls(reader.problem, answer.solution, family.largest.rules, family.largest, rounds, family)
 
     @classmethod
-    def of_rules(cls, problem: Problem, found: Solution, classes: Sequence[Any], rounds: int) -> Outcome:
+    def of_rules(cls, reader: Reader, found: Solution, rounds: int) -> Outcome:
         """The rules of a solution."""
-        rules = RuleSet.from_paths(found.paths, problem, classes).by_support()
-        return cls(problem, found, rules, Tree.from_rules(rules), rounds)
+        weight = [float(reader.problem.table.weight[p.covers(reader.problem.table.codes)].sum()) for p in found.paths]
+        paths = [found.paths[i] for i in sorted(range(len(weight)), key=lambda i: -weight[i])]
+        rules = RuleSet.from_paths(paths, reader)
+        return cls(reader.problem, found, rules, Tree.from_rules(rules, summary_of(paths, reader)), rounds)
 
 
-def solve_rules(
-    problem: Problem,
-    *,
-    preset: Literal["paper"] | None,
-    gap: float,
-    n_jobs: int,
-    seed: int,
-    deadline: Deadline,
-    progress: Progress | None,
-    start: Sequence[Path] = (),
-) -> Solution:
-    """The best set of disjoint rules, no worse than those it starts from.
+@dataclass(frozen=True, eq=False)
+class RulesSolver:
+    """The best set of disjoint rules for a problem.
 
-    Raises
-    ------
-    InfeasibleError
-        When there is none.
+    Attributes
+    ----------
+    objective : Objective
+    options : columns.Options
+    progress : callable or None
     """
-    if not problem.graph.levels and not problem.rows:
-        return _single_rule(problem)
-    options = columns.Options.paper() if preset == "paper" else columns.Options()
-    options = replace(options, gap=gap, n_jobs=n_jobs, seed=seed)
-    solution: Solution = columns.solve(problem, options, deadline, start=start, progress=progress)
-    if not solution.paths:
-        if solution.status == "infeasible":
-            raise InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
-        if solution.status == "interrupted":
-            raise KeyboardInterrupt
-        raise ValueError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")
-    return solution
+
+    objective: Objective
+    options: columns.Options
+    progress: Progress | None = None
+
+    def __call__(self, problem: Problem, deadline: Deadline, start: Sequence[Path] = ()) -> Solution:
+        """Solve, no worse than the rules to start from.
+
+        Raises
+        ------
+        InfeasibleError
+            When there is no model.
+        """
+        if isinstance(self.objective, Score):
+            return self._score(self.objective, problem, deadline, start)
+        solution = self._add_up(problem, deadline, start)
+        if not solution.paths:
+            if solution.status == "infeasible":
+                raise InfeasibleError(
+                    solution.reason or "No model meets the limits and constraints; relax some of them."
+                )
+            if solution.status == "interrupted":
+                raise KeyboardInterrupt
+            raise ValueError(OUT_OF_TIME)
+        return solution
+
+    def _add_up(self, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
+        if problem.curved:
+
+            def solve(additive: Problem) -> Additive[Solution]:
+                found = self._add_up(additive, deadline, start)
+                return Additive(found, found.paths, found.bound, found.status)
+
+            branched = solve_curved(problem, solve)
+            if branched.answer is None:
+                return Solution((), branched.status, math.inf, branched.bound)
+            return replace(
+                branched.answer, status=branched.status, value=branched.value, bound=branched.bound, lp_value=None
+            )
+        if not problem.graph.levels and problem.plain and not problem.rows:
+            return _single_rule(problem)
+        return columns.solve(problem, self.options, deadline, start=start, progress=self.progress)
+
+    def _score(self, score: Score, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
+        known = list(start)
+
+        def solve(additive: Problem) -> Additive[Solution]:
+            found = self._add_up(additive, deadline, known)
+            known[:] = found.paths or known
+            return Additive(found, found.paths, found.bound, found.status)
+
+        found = best_score(problem, score, solve)
+        return found.answer if found.status == "infeasible" else _scored(found, found.answer)
 
 
-def solve_tree(
-    problem: Problem,
-    deadline: Deadline,
-    *,
-    splits: Literal["multiway", "binary"],
-    max_children: int | None,
-    gap: float,
-    n_jobs: int,
-    cache_mb: float,
-) -> TreeAnswer:
-    """The best tree of every size.
+@dataclass(frozen=True, eq=False)
+class TreeSolver:
+    """The best tree for a problem.
 
-    Raises
-    ------
-    InfeasibleError
-        When there is none.
+    Attributes
+    ----------
+    objective : Objective
+    splits : {"multiway", "binary"}
+    max_children : int or None
+    gap : float
+    n_jobs : int
+    cache_mb : float
     """
-    if not problem.graph.levels:
-        single = _single_rule(problem)
-        return TreeAnswer(single, [Node(single.paths[0].label)], [single.value])
-    found = search.solve(
-        problem, splits=splits, max_children=max_children, n_jobs=n_jobs, cache_mb=cache_mb, deadline=deadline
-    )
-    if not np.isfinite(found.losses).all():
-        raise InfeasibleError(f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf.")
-    status: Status = "interrupted" if found.interrupted else found.status
-    if status == "time_limit" and found.value - found.bound <= gap * found.value:
-        status = "optimal" if found.value <= found.bound else "gap_reached"
-    solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
-    return TreeAnswer(
-        solution, cast(Sequence[Node], found.trees), found.losses.tolist(), proven=found.status == "optimal"
+
+    objective: Objective
+    splits: Literal["multiway", "binary"] = "multiway"
+    max_children: int | None = None
+    gap: float = 0.0
+    n_jobs: int = 1
+    cache_mb: float = 1024
+
+    def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        """Solve.
+
+        Raises
+        ------
+        InfeasibleError
+            When there is no model.
+        """
+        if isinstance(self.objective, Score):
+            answer = self._score(self.objective, problem, deadline)
+        else:
+            answer = self._add_up(problem, deadline)
+        if answer.solution.status == "infeasible":
+            raise InfeasibleError(answer.solution.reason)
+        return answer
+
+    def _add_up(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        if problem.curved:
+            branched = solve_curved(problem, lambda additive: _additive(self._add_up(additive, deadline)))
+            if branched.answer is None:
+                if branched.status != "infeasible":
+                    raise ValueError(OUT_OF_TIME)
+                return TreeAnswer(NO_TREE, None)
+            solution = replace(
+                branched.answer.solution, status=branched.status, value=branched.value, bound=branched.bound
+            )
+            return TreeAnswer(solution, branched.answer.root)
+        if problem.rows:
+            return self._constrained(problem, deadline)
+        found = self._search(problem, deadline, every_size=False)
+        if found.tree is None:
+            reason = f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf."
+            if not problem.limits.empty:
+                reason = "No tree meets the constraints on its rules; relax some of them."
+            return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), None)
+        status: Status = "interrupted" if found.interrupted else found.status
+        if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
+            status = "optimal" if found.value <= found.bound else "gap_reached"
+        solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
+        if all(tree is not None for tree in found.trees) and np.isfinite(found.losses).all():
+            all_sizes = _sized(found)
+            return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
+        run = partial(self._search, problem, every_size=True)
+        return TreeAnswer(
+            solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
+        )
+
+    def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> search.TreeSolution:
+        options: dict[str, Any] = {
+            "splits": self.splits,
+            "max_children": self.max_children,
+            "n_jobs": self.n_jobs,
+            "cache_mb": self.cache_mb,
+            "deadline": deadline,
+        }
+        if problem.plain and problem.graph.levels:
+            return search.solve(problem, every_size=every_size, **options)
+        return search.solve_general(problem, **options)
+
+    def _constrained(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        def priced(additive: Problem, limit: Deadline) -> Priced:
+            found = self._search(additive, limit, every_size=True)
+            roots = list({id(root): root for root in found.trees if root is not None}.values())
+            return Priced(roots, found.bound, found.status == "optimal", found.interrupted)
+
+        started = deadline.elapsed
+        master = TreeMaster(problem, priced)
+        relaxed = master.run(deadline)
+        if relaxed.bound == math.inf:
+            return TreeAnswer(NO_TREE, None)
+        costs = problem.row_costs()
+        closed = close_gap(
+            master,
+            relaxed,
+            deadline,
+            partial(attainable, splits=self.splits, max_children=self.max_children, cache_mb=self.cache_mb),
+            whole=bool((costs == np.round(costs)).all()),
+        )
+        seconds = {"search": deadline.elapsed - started}
+        if closed.best is None:
+            if closed.complete:
+                return TreeAnswer(NO_TREE, None)
+            if closed.interrupted or relaxed.interrupted:
+                raise KeyboardInterrupt
+            raise ValueError(OUT_OF_TIME)
+        value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
+        status: Status = "optimal" if closed.complete else "time_limit" if deadline.expired else "stopped"
+        if closed.interrupted or relaxed.interrupted:
+            status = "interrupted"
+        elif status != "optimal" and value - bound <= self.gap * value:
+            status = "gap_reached"
+        solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
+        return TreeAnswer(solution, closed.best.root)
+
+    def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
+        if found.status == "infeasible":
+            return found.answer
+        solution = _scored(found, found.answer.solution)
+        return TreeAnswer(solution, found.answer.root)
+
+
+def _sized(found: search.TreeSolution) -> SizedTrees:
+    return SizedTrees(cast(Sequence[Node], found.trees), found.losses.tolist(), found.status == "optimal")
+
+
+def _search_sizes(run: Callable[..., search.TreeSolution], root: Node, value: float, deadline: Deadline) -> SizedTrees:
+    """The best trees of all sizes, by a search that has the time of the fit once more.
+
+    Parameters
+    ----------
+    run : callable
+        The search, with all that the fit gave it.
+    root : Node
+        The tree of the fit; it is the one of every size that has none with a lower loss.
+    value : float
+        Its loss.
+    deadline : Deadline
+        That of the fit.
+    """
+    found = run(deadline=deadline.again())
+    if found.interrupted:
+        raise KeyboardInterrupt
+    sized = _sized(found)
+    roots, losses = list(sized.roots), list(sized.losses)
+    for size in range(_n_leaves(root), len(roots) + 1):
+        if value <= losses[size - 1]:
+            roots[size - 1], losses[size - 1] = root, value
+    return SizedTrees(roots, losses, sized.proven)
+
+
+def _n_leaves(node: Node) -> int:
+    return sum(_n_leaves(child) for _, child in node.branches) or 1
+
+
+def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:
+    paths = [] if found.root is None else leaves_of(found.root)
+    return Additive(found, paths, found.solution.bound, found.solution.status)
+
+
+def _scored(found: BestScore[Any], solution: Solution) -> Solution:
+    """The solution of the best additive problem, in terms of the score."""
+    return replace(
+        solution,
+        status=found.status,
+        value=1.0 - found.score,
+        bound=1.0 - found.bound,
+        lp_value=None,
+        iterations=found.solves,
     )
 
 

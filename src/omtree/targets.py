@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -10,10 +11,87 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from omtree.data.table import FloatArray
+from omtree.data.table import FloatArray, Table
 
 #: Integer labels within a range of this size are coded by a table instead of a sort.
 _SMALL_RANGE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What a model predicts: one of some classes, or a number.
+
+    Attributes
+    ----------
+    classes : array
+        The classes, sorted; empty where the target is a number.
+    labels : array of int
+        The position in `classes` of every sample's class; empty where the target is a number.
+    values : array of float
+        The number of every sample; empty where the target is a class.
+    """
+
+    classes: npt.NDArray[Any]
+    labels: npt.NDArray[np.intp]
+    values: FloatArray
+
+    @classmethod
+    def of_classes(cls, y: Any) -> Target:
+        """Read and check labels."""
+        classes, labels = encode_labels(y)
+        return cls(classes, labels, np.empty(0))
+
+    @classmethod
+    def of_numbers(cls, y: Any) -> Target:
+        """Read and check numbers."""
+        return cls(np.empty(0), np.empty(0, dtype=np.intp), check_numbers(y))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the target is a number."""
+        return len(self.classes) == 0
+
+    def __len__(self) -> int:
+        return len(self.values) if self.is_number else len(self.labels)
+
+    def take(self, samples: npt.NDArray[np.intp]) -> Target:
+        """The target of some of the samples."""
+        if self.is_number:
+            return Target(self.classes, self.labels, self.values[samples])
+        return Target(self.classes, self.labels[samples], self.values)
+
+
+def check_numbers(y: Any) -> FloatArray:
+    """A numeric target as floats.
+
+    Examples
+    --------
+    >>> check_numbers([1, 2.5]).tolist()
+    [1.0, 2.5]
+    """
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    values = column_or_1d(y, warn=True)
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported as a target; give real numbers.")
+    try:
+        numbers = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y has targets that are not numbers; a regressor needs numbers.") from None
+    if not np.isfinite(numbers).all():
+        raise ValueError("y contains NaN or infinite targets; drop those rows or give them a number.")
+    return numbers
+
+
+def samples_by_row(
+    table: Table, target: Target, weight: FloatArray
+) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
+    """The samples of each merged row: where they start, their targets and their weights."""
+    order = np.argsort(table.row_of, kind="stable")
+    # Samples of weight zero have no row and come first.
+    order = order[np.searchsorted(table.row_of[order], 0) :]
+    start = np.searchsorted(table.row_of[order], np.arange(table.n_rows + 1)).astype(np.int64)
+    return start, target.values[order], weight[order]
 
 
 def encode_labels(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
@@ -27,9 +105,18 @@ def encode_labels(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
+    plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biufUO"
+    labels = y if plain else column_or_1d(y, warn=True)
     if labels.dtype.kind == "O":
-        missing = [value is None or value != value for value in labels.tolist()]
+        cells = labels.tolist()
+        texts = set(cells) if set(map(type, cells)) == {str} else None
+        if texts is not None:
+            # Text needs none of the checks below, and no sort of all samples.
+            names = sorted(texts)
+            position = {name: i for i, name in enumerate(names)}
+            codes = np.fromiter(map(position.__getitem__, cells), dtype=np.intp, count=len(cells))
+            return np.array(names, dtype=object), codes
+        missing = [value is None or value != value for value in cells]
         if any(missing):
             raise ValueError(f"y has {sum(missing)} missing labels; drop those rows or give them a label.")
     elif labels.dtype.kind == "f" and not np.isfinite(labels).all():

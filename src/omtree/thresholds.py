@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
-from omtree.data.binning import Binning, quantile_thresholds, refine_thresholds
+from omtree.data.binning import Binning, Impurity, entropy, quantile_thresholds, refine_thresholds, squared_error
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray
 from omtree.deadline import Deadline
+from omtree.losses import LinearLoss
 from omtree.posing import Pose
 from omtree.problem import Node, Problem
 from omtree.progress import Event, Progress
@@ -135,8 +136,8 @@ class ThresholdSearch:
         if not self._coarse(training, features):
             return Prepared(self._pose(training, features), 1)
         limit = Deadline(None if math.isinf(self._deadline.remaining) else _TIME_SHARE * self._deadline.remaining)
-        # Constraints over the whole model are not for the tree search; thresholds are chosen for the loss alone.
-        pose = replace(self._pose, constraints=())
+        # Thresholds are chosen for the loss alone: a tree may miss constraints that the model to come can meet.
+        pose = replace(self._pose, relaxed=True)
         size = self._sample_size(features)
         part = training if size == len(training) else training.sample(size, self._seed)
         refined = self._refine(part, pose, pose(part, features), solve, limit)
@@ -249,7 +250,8 @@ class _Scale:
 
 def _finer(training: Training, best: Refined, scales: Sequence[_Scale], n_bins: int) -> tuple[Feature, ...] | None:
     """The features with new thresholds; None when there are none."""
-    root = best.answer.roots[-1]
+    root = best.answer.root
+    assert root is not None
     features = list(best.problem.table.features)
     used = _used_thresholds(root, features)
     nodes = list(_splittable(root, best.problem, training))
@@ -316,19 +318,14 @@ def _node_cuts(
 ) -> list[float]:
     """The thresholds that split a node best, by information and by loss in turns, the largest gain first."""
 
-    def loss(mass: FloatArray) -> FloatArray:
-        return np.asarray((mass @ problem.costs).min(axis=-1))
-
-    n_classes = len(training.classes)
     n_bins = len(scale.thresholds) + 1
-    below = np.zeros((n_bins + 1, n_classes))
-    gains: tuple[list[tuple[float, float]], ...] = ([], [])
+    measures = _measures(training, problem)
+    gains: list[list[tuple[float, float]]] = [[] for _ in measures]
     for rows in nodes:
-        cell = scale.codes[rows] * np.int64(n_classes) + training.labels[rows]
         # The last bin is that of missing cells.
-        mass = np.bincount(cell, weights=training.weight[rows], minlength=(n_bins + 1) * n_classes)
-        np.cumsum(mass.reshape(n_bins + 1, n_classes)[:-1], axis=0, out=below[1:])
-        for measure, found in zip((_information, loss), gains, strict=True):
+        sums = _by_bin(training, scale.codes[rows], rows, n_bins + 1)[:-1]
+        below = np.concatenate([np.zeros((1, sums.shape[1])), np.cumsum(sums, axis=0)])
+        for measure, found in zip(measures, gains, strict=True):
             found += [
                 (-gain, float(scale.thresholds[place - 1]))
                 for place, gain in _best_cuts(below, measure, problem.min_support)
@@ -338,9 +335,31 @@ def _node_cuts(
     return list(dict.fromkeys(in_turns))
 
 
-def _best_cuts(
-    below: FloatArray, measure: Callable[[FloatArray], FloatArray], min_support: float
-) -> Iterator[tuple[int, float]]:
+def _by_bin(training: Training, codes: CodeArray, rows: npt.NDArray[np.intp], n_bins: int) -> FloatArray:
+    """What the samples in each bin add up to: their weight, then what `_measures` look at."""
+    target, weight = training.target, training.weight[rows]
+    if target.is_number:
+        y = target.values[rows] - target.values.mean()
+        moments = (weight, weight, weight * y, weight * y**2)
+        return np.stack([np.bincount(codes, weights=moment, minlength=n_bins) for moment in moments], axis=1)
+    n_classes = len(target.classes)
+    cell = codes * np.int64(n_classes) + target.labels[rows]
+    mass = np.bincount(cell, weights=weight, minlength=n_bins * n_classes)
+    mass = mass.reshape(n_bins, n_classes).astype(np.float64)
+    return np.concatenate([mass.sum(axis=1, keepdims=True), mass], axis=1)
+
+
+def _measures(training: Training, problem: Problem) -> tuple[Impurity, ...]:
+    """By what cuts are compared: impurity, and the loss itself where the weights of the classes decide it."""
+    if training.target.is_number:
+        return (squared_error,)
+    if not isinstance(problem.loss, LinearLoss) or problem.class_of_stratum is not None:
+        return (entropy,)
+    costs = problem.costs
+    return entropy, lambda mass: np.asarray((mass @ costs).min(axis=-1))
+
+
+def _best_cuts(below: FloatArray, measure: Impurity, min_support: float) -> Iterator[tuple[int, float]]:
     """The best cut of a run of bins, and that of each part: an interval in the middle needs two cuts to show."""
     first, gain = _best_cut(below, measure, min_support)
     if first:
@@ -351,23 +370,16 @@ def _best_cuts(
                 yield low + cut, gain
 
 
-def _best_cut(below: FloatArray, measure: Callable[[FloatArray], FloatArray], min_support: float) -> tuple[int, float]:
+def _best_cut(below: FloatArray, measure: Impurity, min_support: float) -> tuple[int, float]:
     """After how many bins to cut a run of them, and what that gains; 0 where no cut is allowed or gains anything.
 
-    ``below[i] - below[0]`` is the weight of each class in the first ``i`` bins.
+    ``below[i] - below[0]`` is what the first ``i`` bins add up to, their weight first.
     """
-    left, right = below[1:-1] - below[0], below[-1] - below[1:-1]
-    allowed = np.flatnonzero(np.minimum(left.sum(axis=1), right.sum(axis=1)) >= min_support)
+    left, right, whole = below[1:-1] - below[0], below[-1] - below[1:-1], below[-1] - below[0]
+    allowed = np.flatnonzero(np.minimum(left[:, 0], right[:, 0]) >= min_support)
     if len(allowed) == 0:
         return 0, 0.0
-    whole = below[-1] - below[0]
-    gain = measure(whole) - measure(left[allowed]) - measure(right[allowed])
+    before = float(measure(whole[1:]))
+    gain = before - measure(left[allowed, 1:]) - measure(right[allowed, 1:])
     best = int(gain.argmax())
-    return (int(allowed[best]) + 1, float(gain[best])) if gain[best] > 1e-9 * whole.sum() else (0, 0.0)
-
-
-def _information(mass: FloatArray) -> FloatArray:
-    """Entropy of the classes times the weight, in nats."""
-    total = mass.sum(axis=-1, keepdims=True)
-    share = np.divide(mass, total, out=np.ones_like(mass), where=mass > 0)
-    return np.asarray(-(mass * np.log(share)).sum(axis=-1))
+    return (int(allowed[best]) + 1, float(gain[best])) if gain[best] > 1e-9 * before else (0, 0.0)

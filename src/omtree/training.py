@@ -1,19 +1,19 @@
-"""The samples of a fit: columns, labels and weights, read once."""
+"""The samples of a fit: columns, target and weights, read once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from omtree.constraints.samples import GroupColumn, Samples, Strata
 from omtree.data.binning import Binning
-from omtree.data.build import encode_rows, make_features, make_table
+from omtree.data.build import encode_rows, make_features, make_number_table, make_table
 from omtree.data.columns import Columns, read_columns
 from omtree.data.table import CodeArray, Feature, FloatArray, Table
-from omtree.targets import check_weights, class_scale, encode_labels
+from omtree.targets import Target, check_weights, class_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,26 +23,29 @@ class Training:
     Attributes
     ----------
     columns : Columns
-    classes : array
-    labels : array of int
-        The position in `classes` of every sample's class.
+    target : Target
     row_weight : array of float or None
         Weight of the samples as given, which bins follow; None when all weigh the same.
     weight : array of float
         Weight of the samples in the loss and in the support of a rule: `row_weight` times what the class is worth.
     total : float
         Weight of all samples.
+    groups : mapping of str to GroupColumn
+        The group columns that constraints name.
+    class_scale : array of float or None
+        What the weights of each class were multiplied by.
     """
 
     columns: Columns
-    classes: npt.NDArray[Any]
-    labels: npt.NDArray[np.intp]
+    target: Target
     row_weight: FloatArray | None
     weight: FloatArray
     total: float
+    groups: Mapping[str, GroupColumn] = field(default_factory=dict)
+    class_scale: FloatArray | None = None
 
     @classmethod
-    def read(
+    def of_classes(
         cls,
         X: Any,
         y: Any,
@@ -50,31 +53,59 @@ class Training:
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         feature_kinds: Mapping[str, str] | None = None,
     ) -> Training:
-        """Read and check what was given to `fit`."""
-        columns = read_columns(X, feature_kinds)
-        classes, labels = encode_labels(y)
-        if len(labels) != columns.n_samples:
-            raise ValueError(f"X has {columns.n_samples} rows and y has {len(labels)} labels; give one label per row.")
-        weight = check_weights(sample_weight, len(labels))
-        totals = np.bincount(labels, weights=weight, minlength=len(classes)).astype(np.float64, copy=False)
-        scale = class_scale(class_weight, classes, totals)
+        """Read and check what was given to the `fit` of a classifier."""
+        columns, target, weight = _read(X, Target.of_classes(y), sample_weight, feature_kinds)
+        totals = np.bincount(target.labels, weights=weight, minlength=len(target.classes)).astype(np.float64)
+        scale = class_scale(class_weight, target.classes, totals)
         if np.count_nonzero(totals * scale) < 2:
             raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
         row_weight = None if sample_weight is None else weight
         if class_weight is not None:
-            weight = weight * scale[labels]
-        return cls(columns, classes, labels, row_weight, weight, float((totals * scale).sum()))
+            weight = weight * scale[target.labels]
+        total = float((totals * scale).sum())
+        return cls(columns, target, row_weight, weight, total, class_scale=None if class_weight is None else scale)
+
+    @classmethod
+    def of_numbers(
+        cls, X: Any, y: Any, sample_weight: Any = None, feature_kinds: Mapping[str, str] | None = None
+    ) -> Training:
+        """Read and check what was given to the `fit` of a regressor."""
+        columns, target, weight = _read(X, Target.of_numbers(y), sample_weight, feature_kinds)
+        return cls(columns, target, None if sample_weight is None else weight, weight, float(weight.sum()))
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.target)
 
     def features(self, n_bins: int, binning: Binning) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
         """The columns that vary as features, and name and reason for each that was dropped."""
-        return make_features(self.columns, self.labels, len(self.classes), self.row_weight, n_bins, binning)
+        target = self.target
+        guide = target.values if target.is_number else target.labels
+        return make_features(self.columns, guide, len(target.classes), self.row_weight, n_bins, binning)
 
-    def table(self, features: tuple[Feature, ...]) -> Table:
-        """The coded table."""
-        return make_table(self.columns, features, self.labels, len(self.classes), self.weight)
+    def table(self, features: tuple[Feature, ...], strata: Strata | None = None) -> Table:
+        """The coded table, with the weights of the classes, or of strata of the samples."""
+        if strata is not None:
+            return make_table(self.columns, features, strata.of_sample, len(strata), self.weight)
+        return make_table(self.columns, features, self.target.labels, len(self.target.classes), self.weight)
+
+    def samples(self) -> Samples:
+        """The samples as constraints see them: as given, without what the classes are worth."""
+        weight = np.ones(len(self)) if self.row_weight is None else self.row_weight
+        if self.target.is_number:
+            return Samples(np.zeros(len(self), dtype=np.intp), weight, self.groups, self.target.values)
+        return Samples(self.target.labels, weight, self.groups, class_scale=self.class_scale)
+
+    def number_table(self, features: tuple[Feature, ...], statistics: FloatArray | None) -> Table:
+        """The coded table, with statistics of the samples that add up; by default their weight."""
+        statistics = self.weight[:, None] if statistics is None else statistics
+        return make_number_table(self.columns, features, statistics, self.weight)
+
+    def table_and_means(self, features: tuple[Feature, ...]) -> tuple[Table, FloatArray | None]:
+        """The coded table, and the mean target of its rows where that is a number."""
+        if not self.target.is_number:
+            return self.table(features), None
+        table = self.number_table(features, (self.weight * self.target.values)[:, None])
+        return table, table.statistics[:, 0] / table.weight
 
     def codes(self, features: tuple[Feature, ...], used: set[int]) -> CodeArray:
         """Codes of all samples, of the features at the positions `used`; the others are left blank."""
@@ -90,9 +121,22 @@ class Training:
         weight = self.weight[rows]
         return Training(
             Columns(columns, size),
-            self.classes,
-            self.labels[rows],
+            self.target.take(rows),
             None if self.row_weight is None else self.row_weight[rows],
             weight,
             float(weight.sum()),
+            {name: column.part(rows) for name, column in self.groups.items()},
+            self.class_scale,
         )
+
+
+def _read(
+    X: Any, target: Target, sample_weight: Any, feature_kinds: Mapping[str, str] | None
+) -> tuple[Columns, Target, FloatArray]:
+    columns = read_columns(X, feature_kinds)
+    if len(target) != columns.n_samples:
+        what = "targets" if target.is_number else "labels"
+        raise ValueError(
+            f"X has {columns.n_samples} rows and y has {len(target)} {what}; give one {what[:-1]} per row."
+        )
+    return columns, target, check_weights(sample_weight, len(target))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,12 @@ from scipy.sparse import csr_matrix
 
 from omtree.data.table import CodeArray
 from omtree.graph import Condition
-from omtree.problem import Node, Path, Problem
-from omtree.rules import RuleSet, in_words
+from omtree.problem import Node, Path
+from omtree.reading import Reader, TargetSummary
+from omtree.rules import RuleSet, in_words, rule_of_rows
+
+#: The spread of a numeric target over several rules.
+Summary = Callable[[Sequence[int]], TargetSummary | None]
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,13 @@ class TreeNode:
     default : int or None
         The child that takes values the node never saw in training: the heaviest one.
     class_weights : tuple of float
-        Sample weight of each class among the training rows that reach it.
+        Sample weight of each class among the training rows that reach it; empty where the target is a number.
     rule : int or None
         Position of its rule in ``Tree.rules``; None in an inner node.
+    support : float
+        Sample weight of the training rows that reach it.
+    targets : TargetSummary or None
+        The spread of the target among them, where it is a number; None in inner nodes where it is not known.
     """
 
     index: int
@@ -50,11 +57,8 @@ class TreeNode:
     default: int | None
     class_weights: tuple[float, ...]
     rule: int | None
-
-    @property
-    def support(self) -> float:
-        """Sample weight of the training rows that reach the node."""
-        return float(sum(self.class_weights))
+    support: float
+    targets: TargetSummary | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -83,25 +87,23 @@ class Tree:
         The leaves as rules.
     """
 
-    def __init__(self, shape: _Split | int, rules: RuleSet) -> None:
+    def __init__(self, shape: _Split | int, rules: RuleSet, summary: Summary | None = None) -> None:
         self.rules = rules
         self._routes: dict[int, npt.NDArray[np.intp]] = {}
         nodes: list[TreeNode | None] = []
-        self._grow(shape, nodes, None, None, 0)
+        self._grow(shape, nodes, None, None, 0, summary)
         self.nodes: tuple[TreeNode, ...] = tuple(node for node in nodes if node is not None)
 
     @classmethod
-    def from_node(cls, root: Node, problem: Problem, classes: Sequence[Any]) -> Tree:
+    def from_node(cls, root: Node, reader: Reader) -> Tree:
         """The tree behind an engine's root node, weighed on the problem's rows.
 
         Parameters
         ----------
         root : Node
-        problem : Problem
-        classes : sequence
-            The classes, in the order of the problem's.
+        reader : Reader
         """
-        features = problem.table.features
+        features = reader.problem.table.features
         paths: list[Path] = []
 
         def shape(node: Node, above: dict[int, Condition]) -> _Split | int:
@@ -121,17 +123,17 @@ class Tree:
             return _Split(feature, tuple(branches))
 
         bare = shape(root, {})
-        return cls(bare, RuleSet.from_paths(paths, problem, classes))
+        return cls(bare, RuleSet.from_paths(paths, reader), summary_of(paths, reader))
 
     @classmethod
-    def from_rules(cls, rules: RuleSet) -> Tree | None:
+    def from_rules(cls, rules: RuleSet, summary: Summary | None = None) -> Tree | None:
         """The tree that a rule set happens to be, or None when it is none.
 
         A set of rules is a tree when some feature occurs in all of them with conditions that are pairwise equal or
         disjoint, and each group of rules with the same condition is again a tree. Any such feature will do.
         """
         shape = _shape(rules, list(range(len(rules))), frozenset())
-        return None if shape is None else cls(shape, rules)
+        return None if shape is None else cls(shape, rules, summary)
 
     @property
     def depth(self) -> int:
@@ -196,15 +198,17 @@ class Tree:
         parent: int | None,
         condition: Condition | None,
         depth: int,
+        summary: Summary | None,
     ) -> TreeNode:
         """Append the node of `shape` and everything below it."""
         index = len(nodes)
         nodes.append(None)
         if isinstance(shape, int):
-            weights = self.rules[shape].class_weights
-            node = TreeNode(index, parent, depth, condition, None, (), None, weights, shape)
+            rule = self.rules[shape]
+            own = (rule.class_weights, shape, rule.support, rule.targets)
+            node = TreeNode(index, parent, depth, condition, None, (), None, *own)
         else:
-            children = [self._grow(child, nodes, index, branch, depth + 1) for branch, child in shape.branches]
+            children = [self._grow(child, nodes, index, branch, depth + 1, summary) for branch, child in shape.branches]
             weights = tuple(sum(column) for column in zip(*(child.class_weights for child in children), strict=True))
             default = max(children, key=lambda child: child.support).index
             route = np.full(256, default, dtype=np.intp)
@@ -213,7 +217,11 @@ class Tree:
                 route[list(child.condition.codes)] = child.index
             self._routes[index] = route
             places = tuple(child.index for child in children)
-            node = TreeNode(index, parent, depth, condition, shape.feature, places, default, weights, None)
+            support = sum(child.support for child in children)
+            targets = None if summary is None else summary(_rules_below(shape))
+            node = TreeNode(
+                index, parent, depth, condition, shape.feature, places, default, weights, None, support, targets
+            )
         nodes[index] = node
         return node
 
@@ -226,6 +234,18 @@ class Tree:
             if node.feature is not None:
                 target = self._routes[node.index].take(codes[node.feature].take(rows))
                 todo.extend((self.nodes[child], rows[target == child]) for child in node.children)
+
+
+def summary_of(paths: Sequence[Path], reader: Reader) -> Summary:
+    """The spread of the target over several of these paths."""
+    rule_of_row = rule_of_rows(paths, reader.problem.table.codes)
+    return lambda rules: reader.summary(rule_of_row, rules)
+
+
+def _rules_below(shape: _Split | int) -> list[int]:
+    if isinstance(shape, int):
+        return [shape]
+    return [rule for _, child in shape.branches for rule in _rules_below(child)]
 
 
 def _shape(rules: RuleSet, members: list[int], used: frozenset[int]) -> _Split | int | None:

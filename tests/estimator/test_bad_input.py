@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 
 import omtree.columns
 from omtree import InfeasibleError, OptimalTreeClassifier
+from omtree.constraints import Constraint
 from omtree.problem import GlobalRow, Problem, Solution
 
 X, Y = load_iris(return_X_y=True)
@@ -136,7 +137,7 @@ def test_a_failing_fit_leaves_the_model_as_it_was() -> None:
     assert vars(fresh) == OptimalTreeClassifier().get_params()
 
 
-class AtLeast:
+class AtLeast(Constraint):
     """A constraint that wants this many rows to be predicted as class 0."""
 
     def __init__(self, rows: float) -> None:
@@ -170,7 +171,11 @@ def test_constraints_are_in_the_certificate() -> None:
     assert row.value == (model.predict(X) == 0).sum() == row.slack + 10
 
 
-def test_trees_refuse_constraints_they_cannot_keep() -> None:
-    """A tree with a constraint over the whole model is refused before any work."""
-    with pytest.raises(ValueError, match=r"constraints.*structure='rules'"):
-        OptimalTreeClassifier(structure="tree", constraints=[AtLeast(10)]).fit(X, Y)
+def test_trees_keep_constraints() -> None:
+    """A tree under a constraint over the whole model meets it."""
+    free = OptimalTreeClassifier(max_depth=2).fit(X, Y)
+    least = (free.predict(X) == 0).sum() + 20
+    model = OptimalTreeClassifier(max_depth=2, constraints=[AtLeast(least)]).fit(X, Y)
+    (row,) = model.certificate_.constraints
+    assert row.value == (model.predict(X) == 0).sum() >= least
+    assert model.certificate_.value > free.certificate_.value

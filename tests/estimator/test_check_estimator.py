@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
-from omtree import OptimalTreeClassifier
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 
 
 def outcomes(estimator: BaseEstimator) -> list[dict[str, Any]]:
@@ -18,11 +18,17 @@ def outcomes(estimator: BaseEstimator) -> list[dict[str, Any]]:
 
 
 @pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")
-@pytest.mark.parametrize("structure", ["rules", "tree"])
-def test_check_estimator(structure: str) -> None:
+@pytest.mark.parametrize(
+    ("estimator", "rival"),
+    [
+        (OptimalTreeClassifier(structure="rules", max_depth=2, time_limit=5), DecisionTreeClassifier()),
+        (OptimalTreeClassifier(max_depth=2, time_limit=5), DecisionTreeClassifier()),
+        (OptimalTreeRegressor(max_depth=2, time_limit=5), DecisionTreeRegressor()),
+    ],
+)
+def test_check_estimator(estimator: BaseEstimator, rival: BaseEstimator) -> None:
     """No check fails, and none is skipped that scikit-learn's own tree does not skip."""
-    ours = outcomes(OptimalTreeClassifier(structure=structure, max_depth=2, time_limit=5))
-    theirs = outcomes(DecisionTreeClassifier())
+    ours, theirs = outcomes(estimator), outcomes(rival)
     names = {check["check_name"] for check in ours}
     missing = {check["check_name"] for check in theirs} - names
     assert all("sparse" in name or "multi" in name for name in missing), missing

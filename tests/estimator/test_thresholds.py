@@ -18,9 +18,10 @@ from datasets import tic_tac_toe
 from omtree import OptimalTreeClassifier
 from omtree.data.table import Feature
 from omtree.deadline import Deadline
+from omtree.objectives.error import Error
 from omtree.posing import Pose
 from omtree.problem import Problem
-from omtree.solving import TreeAnswer, solve_tree
+from omtree.solving import TreeAnswer, TreeSolver
 from omtree.thresholds import ThresholdSearch, cuts_in_words
 from omtree.training import Training
 
@@ -69,13 +70,13 @@ def test_finds_what_lies_between_quantiles() -> None:
 def test_every_accepted_round_is_better() -> None:
     """The loss falls from round to round, and the answer is that of the best round."""
     X, y = band()
-    training = Training.read(X, y)
+    training = Training.of_classes(X, y)
     features, _ = training.features(4, "quantile")
-    pose = Pose(1.0 - np.eye(2), 2, 4, 30.0, training.total, "groups", None)
+    pose = Pose(Error(), 2, 4, 30.0, training.total, "groups", None)
     seen: list[tuple[Problem, TreeAnswer]] = []
 
     def solve(problem: Problem, deadline: Deadline) -> TreeAnswer:
-        answer = solve_tree(problem, deadline, splits="multiway", max_children=None, gap=0.0, n_jobs=1, cache_mb=64)
+        answer = TreeSolver(Error(), cache_mb=64)(problem, deadline)
         seen.append((problem, answer))
         return answer
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from omtree.data.table import Feature, Table
 from omtree.graph import Condition, FeatureGraph
 from omtree.losses import LinearLoss
+from omtree.objectives.error import Error
 from omtree.problem import Node, Path, Problem
+from omtree.reading import Reader
+from omtree.targets import Target
 
 
 def random_problem(rng: np.random.Generator, n_features: int = 4, n_rows: int = 60, n_classes: int = 3) -> Problem:
@@ -21,6 +26,11 @@ def random_problem(rng: np.random.Generator, n_features: int = 4, n_rows: int = 
     counts[:, 0] += 0.25
     table = Table(features, codes, counts, np.arange(n_rows))
     return Problem(table, FeatureGraph(features, "values"), LinearLoss(1.0 - np.eye(n_classes)), 3, 100, 0.0)
+
+
+def reader(problem: Problem, classes: Sequence[str]) -> Reader:
+    """Reads rules off the rows of a problem with classes."""
+    return Reader(problem, Error(), Target(np.array(classes), np.empty(0, dtype=np.intp), np.empty(0)), np.empty(0))
 
 
 def random_node(rng: np.random.Generator, problem: Problem, depth: int, used: frozenset[int] = frozenset()) -> Node:

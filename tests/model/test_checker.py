@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_models import not_a_tree
+from random_models import not_a_tree, reader
 
 from omtree.certificate import Certificate
 from omtree.checker import check
 from omtree.errors import CertificateError
 from omtree.graph import Condition
+from omtree.objectives.error import Error
 from omtree.problem import GlobalRow
 from omtree.rules import RuleSet
+from omtree.targets import Target
 
 
 class Case:
@@ -22,12 +24,11 @@ class Case:
 
     def __init__(self) -> None:
         paths, problem = not_a_tree()
-        self.rules = RuleSet.from_paths(paths, problem, ["no", "yes"])
+        self.rules = RuleSet.from_paths(paths, reader(problem, ["no", "yes"]))
         # One sample per cell and class, of the cell's weight; the class of weight zero takes no part.
         self.codes = np.repeat(problem.table.codes, 2, axis=1)
-        self.y = np.tile([0, 1], 8)
+        self.target = Target(np.array(["no", "yes"]), np.tile([0, 1], 8), np.empty(0))
         self.weight = problem.table.statistics.ravel()
-        self.costs = problem.costs
         value = sum(rule.loss for rule in self.rules)
         self.certificate = Certificate("optimal", value, value, float(self.weight.sum()), leaves=5, depth=3)
         self.limits: dict[str, Any] = {"max_depth": 3, "max_leaves": 5, "min_support": 1.0}
@@ -35,7 +36,7 @@ class Case:
     def check(self, **more: Any) -> Any:
         """Run the checker."""
         return check(
-            self.rules, self.certificate, self.codes, self.y, self.weight, self.costs, **{**self.limits, **more}
+            self.rules, self.certificate, self.codes, self.target, self.weight, Error(), **{**self.limits, **more}
         )
 
     def change_rule(self, r: int, **changes: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_models import not_a_tree, paths_of, random_node, random_problem
+from random_models import not_a_tree, paths_of, random_node, random_problem, reader
 
 from omtree.data.table import UNKNOWN, Feature
 from omtree.graph import Condition
@@ -41,7 +41,7 @@ def test_assign_is_the_documented_answer(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng)
     paths = paths_of(random_node(rng, problem, 2)) + paths_of(random_node(rng, problem, 3))
-    rules = RuleSet.from_paths(paths, problem, ["a", "b", "c"])
+    rules = RuleSet.from_paths(paths, reader(problem, ["a", "b", "c"]))
     codes = rng.integers(0, 6, size=(4, 200)).astype(np.uint8)
     codes[rng.random(codes.shape) < 0.1] = UNKNOWN
     assert rules.assign(codes).tolist() == [slow_assign(rules, row) for row in codes.T]
@@ -53,7 +53,7 @@ def test_matches_says_which_rules_hold(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng)
     paths = paths_of(random_node(rng, problem, 3))
-    rules = RuleSet.from_paths(paths, problem, ["a", "b", "c"])
+    rules = RuleSet.from_paths(paths, reader(problem, ["a", "b", "c"]))
     codes = rng.integers(0, 6, size=(4, 100)).astype(np.uint8)
     expected = [[all(row[c.feature] in c.codes for c in rule.conditions) for rule in rules] for row in codes.T]
     assert rules.matches(codes).tolist() == expected
@@ -89,7 +89,7 @@ def test_many_rows_are_answered_in_pieces() -> None:
 def test_from_paths_weighs_each_rule() -> None:
     """Class weights, support and loss of each rule are those of the rows it covers."""
     paths, problem = not_a_tree()
-    rules = RuleSet.from_paths(paths, problem, ["no", "yes"])
+    rules = RuleSet.from_paths(paths, reader(problem, ["no", "yes"]))
     row_costs = problem.row_costs()
     for path, rule in zip(paths, rules, strict=True):
         inside = path.covers(problem.table.codes)
@@ -104,7 +104,7 @@ def test_from_paths_weighs_each_rule() -> None:
 def test_by_support_puts_the_heaviest_first() -> None:
     """`by_support` sorts by weight and keeps every answer."""
     paths, problem = not_a_tree()
-    rules = RuleSet.from_paths(paths, problem, ["no", "yes"])
+    rules = RuleSet.from_paths(paths, reader(problem, ["no", "yes"]))
     ordered = rules.by_support()
     supports = [rule.support for rule in ordered]
     assert supports == sorted(supports, reverse=True)

@@ -72,7 +72,8 @@ def test_bounds_hold_in_deeper_trees(seed: int, splits: str) -> None:
 def test_a_single_label_needs_no_split() -> None:
     """With one label every tree costs the same, and the one that is returned is a leaf."""
     problem = rectangular_problem(np.random.default_rng(1), n_features=3, n_rows=14, max_values=3)
-    problem = dataclasses.replace(problem, loss=LinearLoss(np.ones((problem.table.statistics.shape[1], 1))), min_support=1.0)
+    loss = LinearLoss(np.ones((problem.table.statistics.shape[1], 1)))
+    problem = dataclasses.replace(problem, loss=loss, min_support=1.0)
     solution = solve(problem)
     assert solution.losses.tolist() == [problem.table.statistics.sum()] * problem.max_leaves
     assert solution.tree is not None

@@ -52,6 +52,7 @@ def search_cover(
         1.0 if integral else 1e-9 * max(1.0, abs(cutoff)),
         problem.max_leaves,
         min(deadline.remaining, 1e9),
+        None if problem.conflict is None else lambda a, b: pool.in_conflict(int(candidates[a]), int(candidates[b])),
     )
     if len(rules) == 0:
         return MipAnswer(np.empty(0, dtype=np.int32), np.inf, cutoff if complete else bound, complete)

@@ -11,16 +11,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from omtree.certificate import Status
+from omtree.columns.answer import status_of, why_infeasible
 from omtree.columns.cover import search_cover
+from omtree.columns.extent import extent_of
 from omtree.columns.master import Master
 from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals, IntArray
-from omtree.columns.pricing import RulePricer, native_pricer
+from omtree.columns.pricing import PricedRules, RulePricer, general_pricer, native_pricer
 from omtree.columns.start import greedy_paths, tree_paths
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.judging import make_judge
 from omtree.losses import LinearLoss
 from omtree.problem import Path, Problem, Solution
 from omtree.progress import Event, Progress
@@ -38,13 +40,16 @@ MOST_SMOOTHING = 0.8
 #: Share of the time, and most time, in which the tree search may look for a start.
 SEARCH_SHARE = 0.1
 MOST_SEARCH_SECONDS = 60.0
-#: Share of the time for generation where the MIP has to find the model.
+#: Share of the time for generation where the MIP may have to find the model.
 WITHOUT_PROOF = 0.6
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
-#: Largest set of rules handed to the MIP for a proof.
+#: Largest set of rules handed to the MIP for a proof, and largest one where there are smaller steps to take.
 PROOF_LIMIT = 60_000
+FEW_RULES = 4000
+#: Shares of the gap to close in one step of the proof where losses are no whole numbers, tried one after the other.
+STAGES = (1.0, 0.25, 0.06, 0.015)
 
 
 def solve(
@@ -80,23 +85,24 @@ class _Run:
         deadline: Deadline,
         progress: Progress | None,
     ) -> None:
+        self.plain = problem.plain and problem.conflict is None
+        judge = None if self.plain else make_judge(problem)
         # Tolerances, here and in the MIP solver, are meant for losses in the order of 1.
-        self.unit = _unit(problem)
-        self.problem = problem = replace(problem, loss=LinearLoss(problem.costs / self.unit))
+        extent = extent_of(problem, judge)
+        self.unit, self.integral = extent.unit, extent.integral
+        self.floor, self.worst = extent.floor, extent.worst
+        self.zero = ZERO * max(1.0, float(extent.row_price.sum()))
+        if self.plain:
+            problem = replace(problem, loss=LinearLoss(problem.costs / self.unit))
+        self.problem = problem
         self.options = options
         self.deadline = deadline
         self.progress = progress
         self.native = native_pricer(problem, options.n_jobs)
-        self.pool = ColumnPool(problem, self.native)
-        self.pricer = RulePricer(problem, self.pool, self.native, options)
-        self.master = Master(problem, self.pool, options.row_generation, options.seed)
-        costs = problem.row_costs()
-        self.integral = bool((costs == np.round(costs)).all())
-        # No model costs more, so a bound above this shows that there is none.
-        self.worst = 1.000001 * float(costs.max(axis=1).sum()) + 1e-6
-        self.zero = ZERO * max(1.0, float(costs.max(axis=1).sum()))
-        # Whatever the rules, a merged row pays for its cheapest label.
-        self.floor = float(costs.min(axis=1).sum())
+        general = None if judge is None else general_pricer(problem, self.native, judge, self.unit)
+        self.pool = ColumnPool(problem, self.native, general)
+        self.pricer = RulePricer(problem, self.pool, self.native, options, general)
+        self.master = Master(problem, self.pool, extent.row_price, options.row_generation, options.seed)
         self.bound = self.raw_bound = self.floor
         self.value = math.inf
         self.best: IntArray = np.empty(0, dtype=np.int32)
@@ -134,26 +140,32 @@ class _Run:
     # Phases
 
     def _start(self, start: Sequence[Path]) -> None:
-        # One rule for all rows; with constraints over the model, not only the label of least loss may meet them.
-        labels = np.argsort(self.problem.table.statistics.sum(axis=0) @ self.problem.costs, kind="stable")
-        for label in labels if self.problem.rows else labels[:1]:
-            self._offer(self.pool.add_paths([Path((), int(label))]))
-        given = [path for path in start if self.pool.fits(path)]
-        if given:
-            self._offer(self.pool.add_paths(given))
+        # One rule for all rows; where labels are free, not only the label of least loss may meet the constraints.
+        if self.problem.free_labels:
+            for label in range(self.problem.loss.n_labels):
+                self._offer_paths([Path((), label)])
+        else:
+            self._offer_paths([self.pool.with_best_label(Path((), 0))])
+        self._offer_paths(start)
         if self.options.warm_start:
-            self._offer(self.pool.add_paths(greedy_paths(self.problem, self.options.seed)))
+            greedy = greedy_paths(self.problem, self.options.seed)
+            self._offer_paths([self.pool.with_best_label(path) for path in greedy])
             limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, MOST_SEARCH_SECONDS))
             for tree in tree_paths(self.problem, limit, self.options.n_jobs):
-                self._offer(self.pool.add_paths(tree))
+                self._offer_paths(tree)
+
+    def _offer_paths(self, paths: Sequence[Path]) -> None:
+        """Adds the rules among them that fit the problem; all together they may be a model."""
+        self._offer(self.pool.add_paths([path for path in paths if self.pool.fits(path)]))
 
     def _generate(self) -> None:
         """Adds rules (and rows) until the LP is solved, or nothing better can come of it."""
         options = self.options
         tolerance = FIRST_TOLERANCE
         share = 0.0
-        # Without a proof to come, the model is found by the MIP, which needs its part of the time.
-        deadline = self.deadline if options.proof else self._part_of_time(WITHOUT_PROOF)
+        # Where no proof is to come, or no good start, the model is found by the MIP, which needs its part of the time.
+        alone = not options.proof or (not self.plain and math.isfinite(self.deadline.remaining))
+        deadline = self._part_of_time(WITHOUT_PROOF) if alone else self.deadline
         while not deadline.expired and not self._limit_reached():
             self.iterations += 1
             with self._phase("lp"):
@@ -172,7 +184,8 @@ class _Run:
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
             if settled and point.slack > 1e-5 * max(1.0, abs(point.value)):
-                self.master.widen_box()
+                if not self.master.widen_box():
+                    return
             elif new_rows or not settled:
                 tolerance = min(tolerance, max(LAST_TOLERANCE, 0.1 * gap))
                 if options.stabilise:
@@ -185,10 +198,9 @@ class _Run:
                 return
 
     def _limit_reached(self) -> bool:
-        options = self.options
-        return (options.max_iterations is not None and self.iterations >= options.max_iterations) or (
-            options.max_columns is not None and len(self.pool) >= options.max_columns
-        )
+        most_rounds, most_columns = self.options.max_iterations, self.options.max_columns
+        too_long = most_rounds is not None and self.iterations >= most_rounds
+        return too_long or (most_columns is not None and len(self.pool) >= most_columns)
 
     def _price(self, duals: Duals) -> tuple[int, bool]:
         """Adds the rules that pricing finds: how many are new, and whether the bound rose."""
@@ -208,15 +220,13 @@ class _Run:
         These are listed in full, so that a search over them finds such a model or shows that there is none.
         """
         while not self._done() and not self.deadline.expired and self.best_duals is not None:
-            target = self._next_target()
-            within = target - self.raw_bound + self.zero
-            found = self.pricer.enumerate(self.best_duals, within, PROOF_LIMIT, self.deadline)
+            target, found = self._list_rules(self.best_duals)
             logger.info("proof: %d rules for a loss of at most %g", len(found.cost), target)
             if found.overflow or not found.proven:
                 return
             self.pool.add(found.conditions, found.label)
             cost = self.pool.reduced_costs(self.best_duals)
-            candidates = np.flatnonzero(cost <= within)
+            candidates = np.flatnonzero(cost <= self._within(target))
             answer = self._refute(candidates, cost[candidates], target)
             if not answer.complete:
                 return
@@ -227,8 +237,30 @@ class _Run:
                 self.bound = min(self.value, above if above < self.worst else math.inf)
             self._report("proof")
 
+    def _list_rules(self, duals: Duals) -> tuple[float, PricedRules]:
+        """The loss to look for or to rule out next, and all rules that a model of this loss can use."""
+        if self.integral or not math.isfinite(self.value):
+            target = self.bound if math.isfinite(self.value) else self.worst
+            return target, self.pricer.enumerate(duals, self._within(target), PROOF_LIMIT, self.deadline)
+        # Real losses have no next value: as far at once as leaves few rules.
+        tolerance = self._tolerance()
+        last = self.value - 0.05 * tolerance
+        for share in STAGES:
+            target = min(last, self.bound + max(share * (self.value - self.bound), tolerance))
+            limit = PROOF_LIMIT if share == STAGES[-1] else FEW_RULES
+            found = self.pricer.enumerate(duals, self._within(target), limit, self.deadline)
+            if not found.overflow:
+                break
+        return target, found
+
+    def _within(self, target: float) -> float:
+        """Most that a rule's reduced cost may be in a model of this loss."""
+        return target - self.raw_bound + self.zero
+
     def _refute(self, candidates: Indices, reduced_cost: FloatArray, target: float) -> MipAnswer:
         """A model of loss `target` or less over these columns, or the proof that there is none."""
+        if math.isinf(target):
+            return self._mip(candidates, self.deadline, gap=0.0)
         answer = self._cover(candidates, reduced_cost, target, FIRST_TRY)
         if not answer.complete and not self._done():
             answer = self._mip(candidates, self._part_of_time(SECOND_TRY), cutoff=target)
@@ -236,34 +268,28 @@ class _Run:
             answer = self._cover(candidates, reduced_cost, target, LAST_TRY)
         return answer
 
-    def _next_target(self) -> float:
-        """The loss to look for or to rule out next."""
-        if not math.isfinite(self.value):
-            return self.worst
-        if self.integral:
-            return self.bound
-        return self.bound + max(0.25 * (self.value - self.bound), LAST_TOLERANCE * abs(self.value))
-
     # Steps
 
     def _within_gap(self) -> Indices:
         """Columns that a better model could use, and those of the best one."""
         if self.best_duals is None:
             return np.arange(len(self.pool))
-        cost = self.pool.reduced_costs(self.best_duals)
-        cutoff = self.value - self.raw_bound + self.zero
-        keep = cost <= cutoff
+        keep = self.pool.reduced_costs(self.best_duals) <= self._within(self.value)
         keep[self.best] = True
         return np.flatnonzero(keep)
 
-    def _mip(self, candidates: Indices, deadline: Deadline, cutoff: float = math.inf) -> MipAnswer:
+    def _mip(
+        self, candidates: Indices, deadline: Deadline, cutoff: float = math.inf, gap: float | None = None
+    ) -> MipAnswer:
+        if gap is None:
+            gap = self.options.gap if math.isinf(cutoff) else 0.0
         answer = solve_mip(
             self.pool,
             candidates,
             self.best if math.isinf(cutoff) else np.empty(0, dtype=np.int32),
             cutoff=cutoff,
             integral=self.integral,
-            gap=self.options.gap if math.isinf(cutoff) else 0.0,
+            gap=gap,
             deadline=deadline,
             seed=self.options.seed,
         )
@@ -299,13 +325,9 @@ class _Run:
         if math.isnan(raw) or (self.best_duals is not None and raw <= self.raw_bound):
             return False
         self.best_duals, self.raw_bound = duals, raw
-        self.bound = math.inf if raw > self.worst else max(self.bound, min(self.value, self._rounded(raw)))
+        rounded = math.ceil(raw - 1e-6) if self.integral and math.isfinite(raw) else raw
+        self.bound = math.inf if raw > self.worst else max(self.bound, min(self.value, rounded))
         return True
-
-    def _rounded(self, bound: float) -> float:
-        if not math.isfinite(bound):
-            return bound
-        return math.ceil(bound - 1e-6) if self.integral else bound
 
     def _drop_columns(self, duals: Duals) -> None:
         """Drops columns that no better model can use, and the dearest ones of a pool that has grown too large."""
@@ -325,8 +347,14 @@ class _Run:
         """A share of the time left; of unlimited time, a share of an hour."""
         return Deadline(share * min(self.deadline.remaining, 3600.0))
 
+    def _tolerance(self) -> float:
+        """Difference of value and bound that is taken for none."""
+        return max(self.zero, LAST_TOLERANCE * max(1.0 if self.integral else 0.0, abs(self.value)))
+
     def _done(self) -> bool:
-        return math.isinf(self.bound) or self._gap() <= max(self.options.gap, LAST_TOLERANCE * 1e-1)
+        if not math.isfinite(self.value):
+            return self.bound == math.inf
+        return self.value - self.bound <= 0.1 * self._tolerance() or self._gap() <= self.options.gap
 
     def _gap(self) -> float:
         if not math.isfinite(self.value):
@@ -348,18 +376,15 @@ class _Run:
             self.progress(event)
 
     def _solution(self) -> Solution:
-        proven = math.isfinite(self.value) and self.value - self.bound <= LAST_TOLERANCE * max(1.0, abs(self.value))
-        status: Status
-        if not math.isfinite(self.value):
-            status = "infeasible" if math.isinf(self.bound) else "time_limit"
-        elif proven:
-            status = "optimal"
-        elif self.interrupted:
-            status = "interrupted"
-        elif self._gap() <= self.options.gap:
-            status = "gap_reached"
-        else:
-            status = "time_limit" if self.deadline.expired else "stopped"
+        proven = math.isfinite(self.value) and self.value - self.bound <= self._tolerance()
+        status = status_of(
+            self.value,
+            self.bound,
+            proven=proven,
+            interrupted=self.interrupted,
+            within_gap=self._gap() <= self.options.gap,
+            expired=self.deadline.expired,
+        )
         return Solution(
             paths=self.best_paths,
             status=status,
@@ -371,12 +396,5 @@ class _Run:
             rows=len(self.master.rows),
             iterations=self.iterations,
             seconds=dict(self.seconds),
+            reason=why_infeasible(self.problem) if status == "infeasible" else "",
         )
-
-
-def _unit(problem: Problem) -> float:
-    """The power of two to divide losses by: 1 unless they are tiny, so that whole numbers stay whole."""
-    total = float(problem.row_costs().max(axis=1).sum())
-    if total >= 1.0 or total == 0.0:
-        return 1.0
-    return 2.0 ** math.floor(math.log2(total / problem.table.n_rows))

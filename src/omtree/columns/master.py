@@ -18,6 +18,8 @@ MORE_ROWS = 60
 #: A row whose coverage is off by more than this is violated: first, and when the end is near.
 VIOLATION = 0.02
 LAST_VIOLATION = 1e-4
+#: An LP that still needs artificial columns at this many times the price of a row has no solution without them.
+WIDEST = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,9 @@ class Master:
     weight adds up to the total: it is implied by the missing ones, so what is solved is a relaxation and bounds hold.
     """
 
-    def __init__(self, problem: Problem, pool: ColumnPool, row_generation: bool, seed: int) -> None:
+    def __init__(
+        self, problem: Problem, pool: ColumnPool, row_price: FloatArray, row_generation: bool, seed: int
+    ) -> None:
         self._problem = problem
         self._pool = pool
         self._weight = problem.table.weight
@@ -52,8 +56,7 @@ class Master:
             self.rows = np.sort(chosen)
         else:
             self.rows = np.arange(n_rows)
-        worst = problem.row_costs().max(axis=1)
-        self._price = np.maximum(worst, 1e-3 * max(1e-12, float(worst.mean())))
+        self._price = np.maximum(row_price, 1e-3 * max(1e-12, float(row_price.mean())))
         self._box = 2.0
         self._violation = VIOLATION
 
@@ -91,9 +94,10 @@ class Master:
         # Interior values may stand outside by a hair on the side where the row is an inequality.
         return Duals(cover, min(0.0, float(dual[n_cover + 1])), np.maximum(0.0, dual[n_cover + 2 :]))
 
-    def widen_box(self) -> None:
-        """Makes the artificial columns dearer."""
+    def widen_box(self) -> bool:
+        """Makes the artificial columns dearer; false when they are as dear as arithmetic allows."""
         self._box *= 4.0
+        return self._box <= WIDEST
 
     def tighten(self) -> bool:
         """Looks for violated rows more closely from now on; false when it did so already."""

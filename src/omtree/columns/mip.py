@@ -54,6 +54,43 @@ def solve_mip(
     cutoff : float
         Only models with at most this loss count.
     """
+    if len(candidates) == 0:
+        return MipAnswer(np.empty(0, dtype=np.int32), np.inf, np.inf, complete=True)
+    model = _build(pool, candidates, cutoff)
+    cuts: list[IntArray] = []
+    while True:
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        solver.setOptionValue("output_flag", False)
+        # HiGHS has one pool of threads per process, whose size cannot change later; one thread is always possible.
+        solver.setOptionValue("threads", 1)
+        solver.setOptionValue("random_seed", seed)
+        solver.setOptionValue("presolve", "on" if len(candidates) <= PRESOLVE_COLUMNS else "off")
+        solver.setOptionValue("mip_rel_gap", gap)
+        solver.setOptionValue("mip_abs_gap", 0.999 if integral else 1e-9)
+        if deadline.remaining < 1e6:
+            solver.setOptionValue("time_limit", deadline.remaining)
+        solver.passModel(model)
+        for cut in cuts:
+            solver.addRow(-np.inf, 1.0, len(cut), cut, np.ones(len(cut)))
+        if len(start):
+            known = highspy.HighsSolution()
+            known.col_value = np.isin(candidates, start).astype(float)
+            solver.setSolution(known)
+        run = _Run(solver, deadline)
+        chosen = run.wait()
+        if chosen is None:
+            return MipAnswer(np.empty(0, dtype=np.int32), np.inf, run.bound, run.finished)
+        columns = candidates[chosen > 0.5].astype(np.int32)
+        more = [cut for pair in pool.conflicts(columns) for cut in _cuts(pool, candidates, *pair)]
+        if not more:
+            return MipAnswer(columns, float(pool.loss[columns].sum()), run.bound, run.finished)
+        if not run.finished:
+            return MipAnswer(np.empty(0, dtype=np.int32), np.inf, run.bound, complete=False)
+        cuts += more
+
+
+def _build(pool: ColumnPool, candidates: npt.NDArray[np.int64], cutoff: float) -> highspy.HighsLp:
+    """Every row once, the leaf limit, the constraints over the whole model, and the cutoff."""
     problem = pool.problem
     cover = distinct_rows(pool.cover[candidates].T.tocsr())
     loss = pool.loss[candidates]
@@ -76,28 +113,22 @@ def solve_mip(
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
     model.integrality_ = [highspy.HighsVarType.kInteger] * n_columns
+    return model
 
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    # HiGHS has one pool of threads per process, whose size cannot change later; one thread is always possible.
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("random_seed", seed)
-    solver.setOptionValue("presolve", "on" if n_columns <= PRESOLVE_COLUMNS else "off")
-    solver.setOptionValue("mip_rel_gap", gap)
-    solver.setOptionValue("mip_abs_gap", 0.999 if integral else 1e-9)
-    if deadline.remaining < 1e6:
-        solver.setOptionValue("time_limit", deadline.remaining)
-    solver.passModel(model)
-    if len(start):
-        known = highspy.HighsSolution()
-        known.col_value = np.isin(candidates, start).astype(float)
-        solver.setSolution(known)
-    run = _Run(solver, deadline)
-    chosen = run.wait()
-    if chosen is None:
-        return MipAnswer(np.empty(0, dtype=np.int32), np.inf, run.bound, run.finished)
-    columns = candidates[chosen > 0.5].astype(np.int32)
-    return MipAnswer(columns, float(pool.loss[columns].sum()), run.bound, run.finished)
+
+def _cuts(pool: ColumnPool, candidates: npt.NDArray[np.int64], one: int, other: int) -> list[IntArray]:
+    """Candidates of which at most one can be chosen, for two columns in conflict.
+
+    A row of the other column is covered once: so of the columns that cover it and are in conflict with the first one,
+    and that one itself, at most one is chosen. The same the other way round.
+    """
+    cuts = []
+    for a, b in ((one, other), (other, one)):
+        row = pool.cover[b].indices[0]
+        covering = np.flatnonzero(pool.cover[candidates, row].toarray().ravel())
+        members = [j for j in covering if pool.in_conflict(a, int(candidates[j]))]
+        cuts.append(np.array([*members, *np.flatnonzero(candidates == a)], dtype=np.int32))
+    return cuts
 
 
 class _Run:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,12 @@ from scipy import sparse
 
 from omtree import _native
 from omtree.data.table import FloatArray
+from omtree.graph import Condition
 from omtree.problem import Path, Problem
 
 IntArray = npt.NDArray[np.int32]
-#: What makes two rules the same: the rows they cover, and their label.
-RuleKey = tuple[bytes, int]
+#: What makes two rules the same: the rows they cover, their label, and (where it matters) their conditions.
+RuleKey = tuple[bytes, int, bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,14 @@ class Duals:
 class ColumnPool:
     """Rules as columns of the master.
 
+    Parameters
+    ----------
+    problem : Problem
+    pricer : Pricer
+        The kernel's pricer.
+    general : GeneralPricer, optional
+        Judges rules of a problem that is not plain; losses are in its unit.
+
     Attributes
     ----------
     conditions : array of int, shape (n_columns, max_depth)
@@ -63,15 +73,19 @@ class ColumnPool:
         What each rule adds to the constraints over the whole model.
     """
 
-    def __init__(self, problem: Problem, pricer: _native.Pricer) -> None:
+    def __init__(self, problem: Problem, pricer: _native.Pricer, general: _native.GeneralPricer | None = None) -> None:
         self.problem = problem
         self._pricer = pricer
-        self._row_costs = problem.row_costs()
+        self._general = general
+        self._row_costs = problem.row_costs() if general is None else np.empty((0, 0))
         self._extra_values = [problem.table.statistics @ row.coefficient for row in problem.rows]
         self._places = [(level, i) for level in problem.graph for i in range(len(level.code_sets))]
         self._number = {(level.position, level.code_sets[i]): n for n, (level, i) in enumerate(self._places)}
+        self._nodes: dict[int, Condition] = {}
         self._width = max(1, problem.max_depth)
         self._known: dict[RuleKey, int] = {}  # the column of each rule, in the order of the columns
+        prices = problem.limits.prices
+        self._costs_differ = prices is not None and prices.weight != 0.0  # between rules for the same rows
         n_rows = problem.table.n_rows
         self._weight = problem.table.weight
         self.conditions: IntArray = np.empty((0, self._width), dtype=np.int32)
@@ -84,53 +98,101 @@ class ColumnPool:
         return len(self.loss)
 
     def add(self, conditions: IntArray, label: IntArray) -> int:
-        """Adds rules that are not in the pool yet; two rules are the same when rows and label are. Says how many."""
+        """Adds rules that are not in the pool yet, or that are there at a higher price; says how many.
+
+        Rules that are not allowed are left out.
+        """
         if len(conditions) == 0:
             return 0
-        start, rows = self._pricer.cover(np.ascontiguousarray(conditions))
-        fresh = []
-        for j, key in enumerate(_keys(start, rows, label)):
-            if key not in self._known:
-                self._known[key] = len(self._known)
-                fresh.append(j)
+        conditions = np.ascontiguousarray(conditions)
+        start, rows = self._pricer.cover(conditions)
+        keys = self._keys(conditions, start, rows, label)
+        if self._general is None:
+            loss = np.zeros(len(conditions))
+        else:
+            loss = np.full(len(conditions), np.inf)
+            asked = [j for j, key in enumerate(keys) if self._costs_differ or key not in self._known]
+            loss[asked], _ = self._general.losses(conditions[asked], np.asarray(label[asked], dtype=np.int32))
+        fresh: list[int] = []
+        cheaper = 0
+        for j in np.argsort(loss, kind="stable") if self._costs_differ else range(len(loss)):
+            column = self._known.get(keys[j])
+            if column is None and np.isfinite(loss[j]):
+                self._known[keys[j]] = len(self._known)
+                fresh.append(int(j))
+            elif column is not None and self._costs_differ and column < len(self) and loss[j] < self.loss[column]:
+                self.conditions[column], self.loss[column] = conditions[j], loss[j]
+                cheaper += 1
         if not fresh:
-            return 0
+            return cheaper
         shape = (len(conditions), self.problem.table.n_rows)
         cover = sparse.csr_matrix((np.ones(len(rows)), rows, start), shape=shape)[fresh]
         label = np.asarray(label[fresh], dtype=np.int32)
+        loss = self._by_label(cover, self._row_costs, label) if self._general is None else loss[fresh]
         self.conditions = np.concatenate([self.conditions, conditions[fresh]])
         self.label = np.concatenate([self.label, label])
-        self.loss = np.concatenate([self.loss, self._by_label(cover, self._row_costs, label)])
+        self.loss = np.concatenate([self.loss, loss])
         self.cover = sparse.vstack([self.cover, cover], format="csr")
         extra = [self._by_label(cover, values, label) for values in self._extra_values]
         self.extra = np.concatenate([self.extra, np.array(extra).reshape(len(extra), len(label)).T])
-        return len(fresh)
+        return len(fresh) + cheaper
 
     def add_paths(self, paths: Iterable[Path]) -> IntArray:
-        """Adds given rules, and returns the column of each; one with conditions that are no nodes is refused."""
-        paths = list(paths)
-        conditions = np.full((len(paths), self._width), -1, dtype=np.int32)
-        for row, path in zip(conditions, paths, strict=True):
-            numbers = sorted(self._number[c.feature, c.codes] for c in path.conditions)
-            row[: len(numbers)] = numbers
-        label = np.array([path.label for path in paths], dtype=np.int32)
+        """Adds rules that fit, and returns the column of each."""
+        conditions, label = self._as_arrays(list(paths))
         self.add(conditions, label)
-        keys = _keys(*self._pricer.cover(conditions), label)
+        keys = self._keys(conditions, *self._pricer.cover(conditions), label)
         return np.array([self._known[key] for key in keys], dtype=np.int32)
 
     def fits(self, path: Path) -> bool:
-        """Whether the path is a rule of the problem: conditions of the graph, not too many, and enough support."""
+        """Whether the path is a rule of the problem: conditions of the graph, not too many, and within the limits."""
         if len(path.conditions) > self.problem.max_depth:
             return False
         if any((c.feature, c.codes) not in self._number for c in path.conditions):
             return False
+        if self._general is not None:
+            return bool(np.isfinite(self._general.losses(*self._as_arrays([path]))[0][0]))
         support = float(self._weight[path.covers(self.problem.table.codes)].sum())
         return support > 0.0 and support >= self.problem.min_support * (1.0 - 1e-9) - 1e-12
 
+    def with_best_label(self, path: Path) -> Path:
+        """The same rule with the label that costs least."""
+        if self._general is not None:
+            conditions, _ = self._as_arrays([path])
+            _, label = self._general.losses(conditions, np.array([-1], dtype=np.int32))
+            return Path(path.conditions, int(label[0]))
+        costs = self._row_costs[path.covers(self.problem.table.codes)].sum(axis=0)
+        return Path(path.conditions, int(costs.argmin()))
+
+    def _as_arrays(self, paths: Sequence[Path]) -> tuple[IntArray, IntArray]:
+        """Numbers of the conditions of each path, and the labels."""
+        conditions = np.full((len(paths), self._width), -1, dtype=np.int32)
+        for row, path in zip(conditions, paths, strict=True):
+            numbers = sorted(self._number[c.feature, c.codes] for c in path.conditions)
+            row[: len(numbers)] = numbers
+        return conditions, np.array([path.label for path in paths], dtype=np.int32)
+
+    def _keys(
+        self, conditions: IntArray, start: npt.NDArray[np.int64], rows: IntArray, label: IntArray
+    ) -> list[RuleKey]:
+        """The key of each rule, from the rows of all of them one after the other."""
+        apart = self.problem.conflict is not None
+        return [
+            (rows[start[j] : start[j + 1]].tobytes(), int(own), conditions[j].tobytes() if apart else b"")
+            for j, own in enumerate(label)
+        ]
+
     def path(self, column: int) -> Path:
         """The rule behind a column."""
-        places = [self._places[number] for number in self.conditions[column] if number >= 0]
-        return Path(tuple(level.node(i) for level, i in places), int(self.label[column]))
+        numbers = [int(number) for number in self.conditions[column] if number >= 0]
+        return Path(tuple(self._node(number) for number in numbers), int(self.label[column]))
+
+    def _node(self, number: int) -> Condition:
+        """A condition of the graph; its words take time, so each is made once."""
+        if number not in self._nodes:
+            level, i = self._places[number]
+            self._nodes[number] = level.node(i)
+        return self._nodes[number]
 
     def reduced_costs(self, duals: Duals) -> FloatArray:
         """Of every column."""
@@ -150,21 +212,34 @@ class ColumnPool:
             value = value - price * values
         return np.ascontiguousarray(value)
 
+    def credits_for(self, duals: Duals) -> FloatArray:
+        """What the duals pay for each merged row, for the general pricer; by label where labels are free."""
+        credit = np.repeat(duals.cover[:, None], self.problem.loss.n_labels if self.problem.free_labels else 1, axis=1)
+        for values, price in zip(self._extra_values, duals.rows, strict=True):
+            credit = credit + price * values
+        return np.ascontiguousarray(credit)
+
+    def in_conflict(self, one: int, other: int) -> bool:
+        """Whether two columns may not be chosen together."""
+        return self.problem.conflict is not None and self.problem.conflict(self.path(one), self.path(other))
+
+    def conflicts(self, columns: Sequence[int] | IntArray) -> list[tuple[int, int]]:
+        """Pairs of these columns that may not be chosen together."""
+        if self.problem.conflict is None:
+            return []
+        return [(int(i), int(j)) for i, j in itertools.combinations(columns, 2) if self.in_conflict(i, j)]
+
     def is_model(self, columns: Sequence[int] | IntArray) -> bool:
-        """Whether these columns cover every merged row exactly once and meet leaf limit and constraints."""
+        """Whether these columns cover every merged row exactly once, within leaf limit and constraints."""
         if len(columns) == 0 or len(columns) > self.problem.max_leaves:
             return False
         covered = np.asarray(self.cover[columns].sum(axis=0)).ravel()
         slack = self.extra[columns].sum(axis=0) - [row.at_least for row in self.problem.rows]
-        return bool((covered == 1).all() and (slack >= -1e-9 * (1 + np.abs(slack))).all())
+        if not ((covered == 1).all() and (slack >= -1e-9 * (1 + np.abs(slack))).all()):
+            return False
+        return not self.conflicts(columns)
 
     @staticmethod
     def _by_label(cover: sparse.csr_matrix, values: FloatArray, label: IntArray) -> FloatArray:
         """Sum of values[row, label] over the rows of each rule."""
         return np.asarray((cover @ values)[np.arange(len(label)), label])
-
-
-def _keys(start: npt.NDArray[np.int64], rows: IntArray, label: IntArray) -> Iterator[RuleKey]:
-    """The key of each rule, from the rows of all of them one after the other."""
-    for j, own in enumerate(label):
-        yield rows[start[j] : start[j + 1]].tobytes(), int(own)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from omtree import _native
+from omtree.columns.floors import row_floors
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals, IntArray
 from omtree.data.table import FloatArray
@@ -37,17 +38,23 @@ def native_pricer(problem: Problem, n_threads: int) -> _native.Pricer:
     packed = problem.graph.pack()
     table = problem.table
     n_codes = np.array([feature.n_codes for feature in table.features], dtype=np.int32)
-    n_labels = problem.costs.shape[1]
     return _native.Pricer(
         table.codes,
         table.weight,
-        n_labels,
+        problem.loss.n_labels,
         packed.feature,
         packed.start,
         packed.masks,
         n_codes,
         n_threads,
     )
+
+
+def general_pricer(
+    problem: Problem, pricer: _native.Pricer, judge: _native.RuleJudge, unit: float
+) -> _native.GeneralPricer:
+    """The kernel's pricer for a problem of any loss and any limits."""
+    return _native.GeneralPricer(pricer, judge, row_floors(problem, judge), unit, problem.conflict is not None)
 
 
 class RulePricer:
@@ -57,10 +64,18 @@ class RulePricer:
     ``enumerate`` lists every rule below a reduced cost.
     """
 
-    def __init__(self, problem: Problem, pool: ColumnPool, pricer: _native.Pricer, options: Options) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        pool: ColumnPool,
+        pricer: _native.Pricer,
+        options: Options,
+        general: _native.GeneralPricer | None = None,
+    ) -> None:
         self._problem = problem
         self._pool = pool
         self._pricer = pricer
+        self._general = general
         self._options = options
         self._heuristic_first = options.pricing == "ksp"
 
@@ -92,19 +107,33 @@ class RulePricer:
         k_best: int = 0,
     ) -> PricedRules:
         problem = self._problem
-        conditions, label, cost, least, complete, overflow, looked_at = self._pricer.price(
-            self._pool.values_for(duals),
-            None,
-            -duals.leaf,
-            problem.max_depth,
-            problem.min_support,
-            threshold,
-            limit,
-            stop_when_full,
-            len(problem.rows) > 0,
-            min(deadline.remaining, 1e9),
-            k_best,
-        )
+        seconds = min(deadline.remaining, 1e9)
+        if self._general is not None:
+            conditions, label, cost, least, complete, overflow, looked_at = self._general.price(
+                self._pool.credits_for(duals),
+                -duals.leaf,
+                problem.max_depth,
+                threshold,
+                limit,
+                stop_when_full,
+                problem.free_labels,
+                seconds,
+                k_best,
+            )
+        else:
+            conditions, label, cost, least, complete, overflow, looked_at = self._pricer.price(
+                self._pool.values_for(duals),
+                None,
+                -duals.leaf,
+                problem.max_depth,
+                problem.min_support,
+                threshold,
+                limit,
+                stop_when_full,
+                problem.free_labels,
+                seconds,
+                k_best,
+            )
         if not k_best and self._options.pricing == "auto":
             self._heuristic_first = looked_at > EXPENSIVE
         width = max(1, problem.max_depth)

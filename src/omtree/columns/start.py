@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from omtree.data.table import Feature
+from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.graph import Condition
+from omtree.losses import ImpurityLoss, LinearLoss, MomentLoss, SampleLoss
 from omtree.problem import Node, Path, Problem
-from omtree.search import solve as search_trees
+from omtree.search.general import solve_general
+from omtree.search.solve import solve as search_trees
+
+SklearnTree: TypeAlias = DecisionTreeClassifier | DecisionTreeRegressor
 
 
 def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[list[Path]]:
@@ -20,7 +25,8 @@ def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[li
 
     The search answers Ctrl-C with the trees it has; the interrupt is raised once they are handed over.
     """
-    found = search_trees(dataclasses.replace(problem, rows=()), deadline=deadline, n_jobs=n_jobs)
+    engine = search_trees if problem.plain else solve_general
+    found = engine(dataclasses.replace(problem, rows=(), conflict=None), deadline=deadline, n_jobs=n_jobs)
     distinct = {id(tree): tree for tree in found.trees if tree is not None}
     for tree in distinct.values():
         yield leaves_of(tree)
@@ -39,6 +45,7 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
     """The leaves of scikit-learn's tree on the codes, as rules; empty when its splits are not nodes of the graph.
 
     Nominal codes are ranked along the target, so that every cut is a group the graph knows.
+    Labels are chosen where the loss has costs by label.
     """
     table = problem.table
     known = {(level.position, codes) for level in problem.graph for codes in level.code_sets}
@@ -46,17 +53,15 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
     if not ranks or problem.max_leaves < 2:
         return []
     ranked = np.column_stack([rank[codes] for rank, codes in zip(ranks, table.codes, strict=True)])
-    row, label = np.nonzero(table.statistics)
-    weight = table.statistics[row, label]
-    share = min(0.5, problem.min_support / float(weight.sum()))
-    # The cost of a class is the cost of its most expensive mistake: close enough for a start.
-    tree = DecisionTreeClassifier(
-        max_depth=problem.max_depth,
-        max_leaf_nodes=problem.max_leaves,
-        min_weight_fraction_leaf=share,
-        random_state=seed,
-    )
-    tree.fit(ranked[row], label, sample_weight=weight * problem.costs.max(axis=1)[label])
+    limits = {
+        "max_depth": problem.max_depth,
+        "max_leaf_nodes": problem.max_leaves,
+        "min_weight_fraction_leaf": min(0.5, problem.min_support / float(table.weight.sum())),
+        "random_state": seed,
+    }
+    tree = _grow(problem, ranked, limits)
+    if tree is None:
+        return []
     paths = []
     for inside in _leaves(tree, ranks):
         conditions: list[Condition] = []
@@ -66,12 +71,35 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
             if (f, codes) not in known:
                 return []
             conditions.append(Condition(f, codes))
-        covered = Path(tuple(conditions), 0).covers(table.codes)
-        counts = table.statistics[covered].sum(axis=0)
-        if counts.sum() < problem.min_support:
+        path = Path(tuple(conditions), 0)
+        covered = path.covers(table.codes)
+        if table.weight[covered].sum() < problem.min_support:
             return []
-        paths.append(Path(tuple(conditions), int((counts @ problem.costs).argmin())))
+        if isinstance(problem.loss, LinearLoss):
+            path = Path(path.conditions, int((table.statistics[covered].sum(axis=0) @ problem.costs).argmin()))
+        paths.append(path)
     return paths
+
+
+def _grow(problem: Problem, ranked: FloatArray, limits: dict[str, Any]) -> SklearnTree | None:
+    """The greedy tree for classes or for numbers; None for a loss of another kind."""
+    statistics, loss = problem.table.statistics, problem.loss
+    if isinstance(loss, LinearLoss | ImpurityLoss):
+        row, stratum = np.nonzero(statistics)
+        weight = statistics[row, stratum]
+        if isinstance(loss, LinearLoss):
+            # The cost of a class is the cost of its most expensive mistake: close enough for a start.
+            weight = weight * loss.costs.max(axis=1)[stratum]
+            if not weight.any():
+                return None
+        return DecisionTreeClassifier(**limits).fit(ranked[row], stratum, sample_weight=weight)
+    if isinstance(loss, MomentLoss):
+        weight, total = statistics[:, 0], statistics[:, 1]
+        return DecisionTreeRegressor(**limits).fit(ranked, total / weight, sample_weight=weight)
+    if isinstance(loss, SampleLoss):
+        row = np.repeat(np.arange(len(ranked)), np.diff(loss.start))
+        return DecisionTreeRegressor(**limits).fit(ranked[row], loss.target, sample_weight=loss.weight)
+    return None
 
 
 def _ranking(feature: Feature) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -83,7 +111,7 @@ def _ranking(feature: Feature) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 
 def _leaves(
-    tree: DecisionTreeClassifier, ranks: list[np.ndarray[tuple[int], np.dtype[np.float32]]]
+    tree: SklearnTree, ranks: list[np.ndarray[tuple[int], np.dtype[np.float32]]]
 ) -> list[dict[int, tuple[int, ...]]]:
     """For each leaf the codes that reach it, by feature."""
     inner = tree.tree_

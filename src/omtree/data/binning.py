@@ -7,7 +7,7 @@ row of weight 0 as none. Missing cells (NaN) take no part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,8 @@ from omtree import _native
 from omtree.data.table import MAX_CODES, FloatArray
 
 Binning = Literal["quantile", "supervised", "exact"]
+
+Impurity = Callable[[FloatArray], FloatArray]
 
 _EQUAL = np.empty(0)
 
@@ -73,12 +75,18 @@ def exact_thresholds(
 
 
 def supervised_thresholds(
-    values: FloatArray, labels: npt.NDArray[np.integer], weights: FloatArray | None, max_thresholds: int
+    values: FloatArray,
+    labels: npt.NDArray[np.integer | np.floating],
+    weights: FloatArray | None,
+    max_thresholds: int,
+    *,
+    numbers: bool = False,
 ) -> FloatArray:
     """Thresholds where the label changes between neighbouring distinct values.
 
     No other threshold can be needed by a tree that separates the labels of this column as well as possible. When there
-    are more than `max_thresholds`, those are kept that best-first splitting by information gain takes first.
+    are more than `max_thresholds`, those are kept that best-first splitting by information gain takes first. Where the
+    labels are `numbers`, it is the squared error that is reduced.
     """
     keep = ~np.isnan(values)
     if weights is not None:
@@ -91,17 +99,43 @@ def supervised_thresholds(
     weight = np.ones(len(ordered)) if weights is None else weights[keep][order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] > ordered[:-1]]))
     group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(ordered)))
+    if numbers:
+        centred = label - np.average(label, weights=weight)
+        moments = (weight, weight * centred, weight * centred**2)
+        at: FloatArray = np.stack([np.bincount(group, weights=m) for m in moments], axis=1).astype(np.float64)
+        return _thresholds(ordered[starts], at, np.arange(len(starts) - 1), max_thresholds, squared_error)
     n_classes = int(label.max()) + 1
     # Weight of each class at each distinct value.
-    at = np.bincount(group * n_classes + label, weights=weight, minlength=len(starts) * n_classes)
-    at = at.reshape(len(starts), n_classes)
-    distinct = ordered[starts]
+    flat = np.bincount(group * n_classes + label, weights=weight, minlength=len(starts) * n_classes)
+    at = flat.astype(np.float64).reshape(len(starts), n_classes)
     only = np.where((at > 0).sum(axis=1) == 1, at.argmax(axis=1), -1)
     cuts = np.flatnonzero((only[1:] != only[:-1]) | (only[1:] < 0))
+    return _thresholds(ordered[starts], at, cuts, max_thresholds, entropy)
+
+
+def _thresholds(
+    distinct: FloatArray, at: FloatArray, cuts: npt.NDArray[np.intp], max_thresholds: int, impurity: Impurity
+) -> FloatArray:
+    """Thresholds after some of the distinct values, given what the samples at each of them add up to."""
     below = np.cumsum(at, axis=0)
     if len(cuts) > max_thresholds:
-        cuts = _best_cuts(np.concatenate([np.zeros((1, n_classes)), below[cuts], below[-1:]]), cuts, max_thresholds)
+        padded = np.concatenate([np.zeros((1, at.shape[1])), below[cuts], below[-1:]])
+        cuts = _best_cuts(padded, cuts, max_thresholds, impurity)
     return _place(zip(distinct[cuts].tolist(), distinct[cuts + 1].tolist(), strict=True))
+
+
+def entropy(mass: FloatArray) -> FloatArray:
+    """Entropy of the classes times their weight."""
+    total = mass.sum(axis=-1, keepdims=True)
+    share = np.divide(mass, total, out=np.ones_like(mass), where=mass > 0)
+    return np.asarray(-(mass * np.log(share)).sum(axis=-1))
+
+
+def squared_error(moments: FloatArray) -> FloatArray:
+    """Squared distances from the mean, from weight and the sums of targets and their squares."""
+    weight = moments[..., 0]
+    explained = np.divide(moments[..., 1] ** 2, weight, out=np.zeros_like(weight), where=weight > 0)
+    return np.asarray(moments[..., 2] - explained)
 
 
 def refine_thresholds(
@@ -137,16 +171,11 @@ def _place(pairs: Iterable[tuple[float, float]]) -> FloatArray:
     return np.array([readable_between(low, high) for low, high in pairs], dtype=np.float64)
 
 
-def _best_cuts(below: FloatArray, cuts: npt.NDArray[np.intp], count: int) -> npt.NDArray[np.intp]:
-    """The `count` cuts that best-first splitting by information gain takes first.
+def _best_cuts(below: FloatArray, cuts: npt.NDArray[np.intp], count: int, impurity: Impurity) -> npt.NDArray[np.intp]:
+    """The `count` cuts that best-first splitting by impurity takes first.
 
-    ``below[i]`` is the class weight below cut ``i - 1``; its first row is zero and its last the total.
+    ``below[i]`` is what the samples below cut ``i - 1`` add up to; its first row is zero and its last the total.
     """
-
-    def impurity(mass: FloatArray) -> FloatArray:
-        total = mass.sum(axis=-1, keepdims=True)
-        share = np.divide(mass, total, out=np.ones_like(mass), where=mass > 0)
-        return np.asarray(-(mass * np.log(share)).sum(axis=-1))
 
     def best_split(low: int, high: int) -> tuple[float, int]:
         """Largest gain of a cut strictly inside ``low .. high``, and its place."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -14,11 +15,12 @@ from omtree.data.columns import Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
 
 IntArray = npt.NDArray[np.integer[Any]]
+TargetArray = npt.NDArray[np.integer[Any] | np.floating[Any]]
 
 
 def make_features(
     columns: Columns,
-    y_codes: IntArray,
+    y_codes: TargetArray,
     n_classes: int,
     sample_weight: FloatArray | None = None,
     n_bins: int = 8,
@@ -32,9 +34,10 @@ def make_features(
     Parameters
     ----------
     columns : Columns
-    y_codes : array of int, shape (n_samples,)
-        The class of each sample, ``0 .. n_classes - 1``.
+    y_codes : array of int or float, shape (n_samples,)
+        The class of each sample, ``0 .. n_classes - 1``, or its target where that is a number.
     n_classes : int
+        0 where the target is a number.
     sample_weight : array of float, optional
         A sample of weight zero counts as absent.
     n_bins : int
@@ -65,7 +68,7 @@ def make_features(
     dropped: list[tuple[str, str]] = []
     for position, column in enumerate(columns):
         if column.levels is None:
-            made = _numeric_feature(column, position, y_codes, weights, present, n_bins, binning)
+            made = _numeric_feature(column, position, y_codes, n_classes, weights, present, n_bins, binning)
         else:
             made = _level_feature(column, position, y_codes, n_classes, weights)
         if isinstance(made, str):
@@ -98,24 +101,69 @@ def make_table(
         When False, every sample keeps a row of its own.
     """
     weights = _checked(sample_weight)
-    codes = encode_rows(columns, features)
-    kept = None
-    if weights is not None and not weights.all():
-        kept = np.flatnonzero(weights)
-        codes, y_codes, weights = np.take(codes, kept, axis=1), y_codes[kept], weights[kept]
-    rows = np.arange(codes.shape[1], dtype=np.int64)
-    if merge:
-        first = _native.merge_rows(codes, rows)
-        if len(first) < codes.shape[1]:
-            codes = np.take(codes, first, axis=1)
-    counts = np.zeros((codes.shape[1], n_classes))
-    classes = np.ascontiguousarray(y_codes, dtype=np.int64)
-    _native.count_classes(rows, classes, np.empty(0) if weights is None else weights, counts)
-    row_of = rows
-    if kept is not None:
-        row_of = np.full(columns.n_samples, -1, dtype=np.int64)
-        row_of[kept] = rows
-    return Table(tuple(features), codes, counts, row_of)
+    merged = _Merged.of(columns, features, weights, merge)
+    counts = np.zeros((merged.codes.shape[1], n_classes))
+    classes = np.ascontiguousarray(merged.kept(y_codes), dtype=np.int64)
+    weights = None if weights is None else merged.kept(weights)
+    _native.count_classes(merged.rows, classes, np.empty(0) if weights is None else weights, counts)
+    return Table(tuple(features), merged.codes, counts, merged.row_of(columns.n_samples))
+
+
+def make_number_table(
+    columns: Columns, features: tuple[Feature, ...], statistics: FloatArray, sample_weight: FloatArray
+) -> Table:
+    """The same for samples with any statistics that add up.
+
+    Parameters
+    ----------
+    columns : Columns
+    features : tuple of Feature
+    statistics : array of float, shape (n_samples, n_statistics)
+    sample_weight : array of float
+        Samples of weight zero are left out.
+    """
+    merged = _Merged.of(columns, features, sample_weight, merge=True)
+    n_rows = merged.codes.shape[1]
+    sums = [np.bincount(merged.rows, weights=merged.kept(column), minlength=n_rows) for column in statistics.T]
+    weight = np.bincount(merged.rows, weights=merged.kept(sample_weight), minlength=n_rows).astype(np.float64)
+    return Table(
+        tuple(features), merged.codes, np.stack(sums, axis=1), merged.row_of(columns.n_samples), row_weight=weight
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Merged:
+    """Samples of positive weight, those with equal codes as one row: the row of each sample, and which they are."""
+
+    codes: CodeArray
+    rows: npt.NDArray[np.int64]
+    positive: npt.NDArray[np.intp] | None
+
+    @classmethod
+    def of(cls, columns: Columns, features: tuple[Feature, ...], weights: FloatArray | None, merge: bool) -> _Merged:
+        codes = encode_rows(columns, features)
+        positive = None
+        if weights is not None and not weights.all():
+            positive = np.flatnonzero(weights)
+            codes = np.take(codes, positive, axis=1)
+        rows = np.arange(codes.shape[1], dtype=np.int64)
+        if merge:
+            first = _native.merge_rows(codes, rows)
+            if len(first) < codes.shape[1]:
+                codes = np.take(codes, first, axis=1)
+        return cls(codes, rows, positive)
+
+    def kept(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The values of the samples that were not left out."""
+        return values if self.positive is None else values[self.positive]
+
+    def row_of(self, n_samples: int) -> npt.NDArray[np.int64]:
+        """The row of every sample, -1 for those left out."""
+        if self.positive is None:
+            return self.rows
+        row_of = np.full(n_samples, -1, dtype=np.int64)
+        row_of[self.positive] = self.rows
+        return row_of
 
 
 def encode_rows(columns: Columns, features: tuple[Feature, ...]) -> CodeArray:
@@ -137,7 +185,8 @@ def _checked(sample_weight: FloatArray | None) -> FloatArray | None:
 def _numeric_feature(
     column: Column,
     position: int,
-    y_codes: IntArray,
+    y_codes: TargetArray,
+    n_classes: int,
     weights: FloatArray | None,
     present: npt.NDArray[np.bool_] | None,
     n_bins: int,
@@ -148,7 +197,7 @@ def _numeric_feature(
     if binning == "quantile":
         thresholds = quantile_thresholds(values, weights, n_bins)
     elif binning == "supervised":
-        thresholds = supervised_thresholds(values, y_codes, weights, n_bins - 1)
+        thresholds = supervised_thresholds(values, y_codes, weights, n_bins - 1, numbers=n_classes == 0)
     else:
         thresholds = exact_thresholds(values, weights, MAX_CODES - 1 - has_missing, column.name)
     if len(thresholds) == 0:
@@ -161,7 +210,7 @@ def _numeric_feature(
 
 
 def _level_feature(
-    column: Column, position: int, y_codes: IntArray, n_classes: int, weights: FloatArray | None
+    column: Column, position: int, y_codes: TargetArray, n_classes: int, weights: FloatArray | None
 ) -> Feature | str:
     assert column.levels is not None
     # Shifted by one, so that missing cells are counted first.
@@ -196,12 +245,17 @@ def _level_feature(
 
 
 def _target_order(
-    codes: CodeArray, n_codes: int, y_codes: IntArray, n_classes: int, weights: FloatArray | None
+    codes: CodeArray, n_codes: int, y_codes: TargetArray, n_classes: int, weights: FloatArray | None
 ) -> tuple[int, ...]:
-    """The codes along the target: by the rate of class 1, or along the main axis of the class shares.
+    """The codes along the target: by its mean, by the rate of class 1, or along the main axis of the class shares.
 
     The axis points to the class that it depends on most (the first of equals); equal codes keep their order.
     """
+    if n_classes == 0:
+        sums = np.bincount(codes, weights=y_codes if weights is None else weights * y_codes, minlength=n_codes)
+        mean = sums[:n_codes] / np.bincount(codes, weights=weights, minlength=n_codes)[:n_codes]
+        spread = float(mean.max() - mean.min()) or 1.0
+        return tuple(np.argsort(np.round((mean - mean.min()) / spread, 9), kind="stable").tolist())
     size = n_codes * n_classes
     mass = np.bincount(codes * np.int64(n_classes) + y_codes, weights=weights, minlength=size)[:size]
     mass = mass.reshape(n_codes, n_classes).astype(np.float64)

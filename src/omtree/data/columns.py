@@ -137,8 +137,15 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def is_number_matrix(X: Any) -> bool:
+    """Whether X is an array of numbers with at least one row and column."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "iuf"
+
+
 def _as_array(X: Any) -> npt.NDArray[Any]:
     """A two-dimensional array of at least one row and column, or the error scikit-learn gives."""
+    if is_number_matrix(X):
+        return cast(npt.NDArray[Any], X)
     array = check_array(X, dtype=None, ensure_all_finite=False)
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
         # A list of mixed rows: numpy would turn its numbers into text.
@@ -179,22 +186,22 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         raise _not_a_date(name)
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
-    levels = _ordered_categories(series)
+    levels = _ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
         return _with_levels(name, "ordinal", cells, levels)
     return _from_cells(name, cells)
 
 
-def _ordered_categories(series: nw.Series[Any]) -> tuple[Any, ...] | None:
+def _ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | None:
     """The categories of a series whose type says that they are ordered."""
-    if isinstance(series.dtype, nw.Enum):
+    if isinstance(dtype, nw.Enum):
         native = series.to_native()
         # A pandas categorical may have categories that are not text.
         categories = native.cat.categories if hasattr(native, "cat") and hasattr(native.cat, "categories") else None
-        return tuple(series.dtype.categories if categories is None else categories.tolist())
+        return tuple(dtype.categories if categories is None else categories.tolist())
     arrow_type = getattr(series.to_native(), "type", None)
-    if isinstance(series.dtype, nw.Categorical) and getattr(arrow_type, "ordered", False):
+    if isinstance(dtype, nw.Categorical) and getattr(arrow_type, "ordered", False):
         return tuple(series.to_native().unify_dictionaries().chunk(0).dictionary.to_pylist())
     return None
 

@@ -1,5 +1,6 @@
 """Exact search over multiway trees."""
 
+from omtree.search.general import solve_general
 from omtree.search.solve import TreeSolution, solve
 
-__all__ = ["TreeSolution", "solve"]
+__all__ = ["TreeSolution", "solve", "solve_general"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from omtree.rules import RuleSet
+    from omtree.rules import Rule, RuleSet
     from omtree.tree import Tree, TreeNode
 
 
@@ -15,7 +14,7 @@ def to_text(model: Any) -> str:
 
     Parameters
     ----------
-    model : fitted OptimalTreeClassifier, RuleSet or Tree
+    model : fitted model, RuleSet or Tree
 
     Returns
     -------
@@ -45,7 +44,7 @@ def rules_to_text(rules: RuleSet) -> str:
     lines = []
     for number, rule in enumerate(rules, start=1):
         lines.append(f"{number:>{width}}  {rule}")
-        lines.append(f"{'':>{width}}  {_weight(rule.class_weights, rules.support, rules.classes)}")
+        lines.append(f"{'':>{width}}  {_content(rule, rules)}")
     return "\n".join(lines)
 
 
@@ -59,8 +58,8 @@ def tree_to_text(tree: Tree) -> str:
         if node.rule is None:
             lines.append(f"{lead}{text}")
         else:
-            weight = _weight(node.class_weights, rules.support, rules.classes)
-            lines.append(f"{lead}{text}: {rules[node.rule].prediction}  [{weight}]")
+            rule = rules[node.rule]
+            lines.append(f"{lead}{text}: {_answer(rule.prediction)}  [{_content(rule, rules)}]")
         for child in node.children:
             last = child == node.children[-1]
             draw(tree.nodes[child], stem + ("`-- " if last else "|-- "), stem + ("    " if last else "|   "))
@@ -76,8 +75,16 @@ def number(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
-def _weight(class_weights: Sequence[float], total: float, classes: Sequence[Any]) -> str:
-    support = sum(class_weights)
-    shares = sorted(zip(class_weights, classes, strict=True), key=lambda pair: -pair[0])
-    texts = [f"{label} {100 * weight / support:.1f} %" for weight, label in shares if weight > 0]
-    return f"weight {number(support)} ({100 * support / total:.1f} %): {', '.join(texts)}"
+def _content(rule: Rule, rules: RuleSet) -> str:
+    """How heavy the rule is, and what is in it: the shares of the classes, or the spread of the target."""
+    weight = f"weight {number(rule.support)} ({100 * rule.support / rules.support:.1f} %)"
+    if rule.targets is not None:
+        low, lower, median, upper, high = map(number, rule.targets.quantiles)
+        return f"{weight}: median {median}, half in {lower} .. {upper}, all in {low} .. {high}"
+    shares = sorted(zip(rule.class_weights, rules.classes, strict=True), key=lambda pair: -pair[0])
+    texts = [f"{label} {100 * share / rule.support:.1f} %" for share, label in shares if share > 0]
+    return f"{weight}: {', '.join(texts)}" if texts else weight
+
+
+def _answer(prediction: Any) -> str:
+    return number(prediction) if isinstance(prediction, float) else str(prediction)

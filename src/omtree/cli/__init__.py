@@ -1,0 +1,65 @@
+"""The command line ``omtree``: exit code 0 is success, 1 a fault in data or files, 2 a wrong use of the command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+#: What typer makes of Ctrl-C.
+_INTERRUPTED = 130
+_NEEDED = {"typer", "rich", "pyarrow"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; a fault is one sentence on standard error.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [argument for argument in given if argument != "--debug"]
+    try:
+        from omtree.cli.commands import app
+
+        code = app(args=given, prog_name="omtree", standalone_mode=False)
+        sys.stdout.flush()
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
+        return int(code or 0)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; the interpreter must not stumble over the closed pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (Exception, KeyboardInterrupt) as fault:
+        if debug:
+            raise
+        print(f"omtree: {_sentence(fault)}", file=sys.stderr)
+        return int(getattr(fault, "exit_code", 1))
+
+
+def _sentence(fault: BaseException) -> str:
+    """What went wrong, in one line."""
+    if isinstance(fault, KeyboardInterrupt) or type(fault).__name__ == "Abort":
+        return "interrupted; nothing was written."
+    if hasattr(fault, "format_message"):
+        context = getattr(fault, "ctx", None)
+        command = context.command_path if context is not None else "omtree"
+        return f"{_one_line(fault.format_message())} See {command} --help."
+    if isinstance(fault, ModuleNotFoundError) and fault.name in _NEEDED:
+        return f"the command line needs the package {fault.name}; install it with pip install 'omtree[cli]'."
+    if isinstance(fault, OSError) and fault.strerror:
+        return f"{fault.filename or 'the file'}: {fault.strerror.lower()}."
+    if isinstance(fault, MemoryError):
+        return "there is not enough memory."
+    if isinstance(fault, (ValueError, ImportError)):
+        return _one_line(str(fault))
+    return f"unexpected {type(fault).__name__}: {_one_line(str(fault))} Run again with --debug for the details."
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if line.endswith((".", "?", "!")) else f"{line}."

@@ -1,0 +1,279 @@
+"""The commands, as a person sees them; the work is done by modules that are loaded when a command runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+app = typer.Typer(
+    name="omtree",
+    help="Fit the best small decision tree to a table, with a proof of how good it is, and use it.",
+    epilog="Start with: omtree demo. A fault gives one sentence; add --debug to any command for the details.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV (.gz too), Parquet or Arrow file; - is standard input.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that omtree fit saved.")]
+Out = Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write; default: the screen.")]
+Delimiter = Annotated[
+    str | None, typer.Option(metavar="CHAR", help="Between the cells of a CSV file; found by itself by default.")
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="A cell that means missing, besides the empty one; may be repeated."),
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COLUMN", help="The target's column, if its name has changed."),
+]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from omtree import __version__
+
+        print(f"omtree {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def omtree(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Fit the best small decision tree to a table, with a proof of how good it is, and use it."""
+
+
+@app.command()
+def fit(
+    data: Data,
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    depth: Annotated[int, typer.Option("--depth", "-d", help="Most conditions in one rule.")] = 3,
+    leaves: Annotated[int | None, typer.Option("--leaves", "-l", help="Most rules; default 2 to the depth.")] = None,
+    test: Annotated[str | None, typer.Option(metavar="FILE", help="Rows to try the fitted model on.")] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Save the model (JSON).")] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE", help="Write an HTML report.")] = None,
+    min_leaf: Annotated[
+        float, typer.Option(help="Least weight of a rule: a share below 1, or a number of rows.")
+    ] = 0.01,
+    structure: Annotated[
+        Literal["tree", "rules"], typer.Option(help="A tree, or disjoint rules: those can be better, and take longer.")
+    ] = "tree",
+    task: Annotated[
+        Literal["auto", "classification", "regression"],
+        typer.Option(help="What the target is; auto: numbers with fractions or over 20 values are quantities."),
+    ] = "auto",
+    objective: Annotated[str | None, typer.Option(help="What to minimise, by name, such as error.")] = None,
+    constraints: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What the model has to respect, in a TOML file.")
+    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds until the best model known is taken; 0: no limit.")] = 60.0,
+    gap: Annotated[float, typer.Option(help="Stop when this close to the optimum, as a share.")] = 0.0,
+    bins: Annotated[int, typer.Option(help="About how many bins a numeric column has.")] = 8,
+    binning: Annotated[
+        Literal["adaptive", "quantile", "supervised", "exact"], typer.Option(help="Where numbers may be cut.")
+    ] = "adaptive",
+    categories: Annotated[
+        Literal["groups", "values"], typer.Option(help="Whether a condition may name several categories.")
+    ] = "groups",
+    splits: Annotated[Literal["multiway", "binary"], typer.Option(help="Children of a tree's node.")] = "multiway",
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=KIND", help="numeric, nominal, ordinal, or levels in order: size=S,M,L."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may be repeated.")
+    ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column for constraints on groups only, not for conditions."),
+    ] = None,
+    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the weight of a row.")] = None,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of the estimator, such as quantile=0.9."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1: all. The model is the same.")] = -1,
+    seed: Annotated[int | None, typer.Option(help="Seed of what is random in the search.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but faults.")] = False,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+) -> None:
+    """Fit a model to a table, show it, and save it.
+
+    Numbers in a CSV file are numbers, everything else is text, empty cells are missing; codes with leading zeros stay
+    text. Ctrl-C ends the fit and keeps the best model found so far.
+
+    Example: omtree fit patients.csv --target outcome --depth 3 --out model.json
+    """
+    from omtree.cli.fitting import FitRequest, run_fit
+
+    run_fit(
+        FitRequest(
+            data=data,
+            target=target,
+            task=task,
+            parameters={
+                "max_depth": depth,
+                "max_leaves": leaves,
+                "min_samples_leaf": int(min_leaf) if min_leaf >= 1 else min_leaf,
+                "structure": structure,
+                "time_limit": time_limit or None,
+                "gap": gap,
+                "n_bins": bins,
+                "binning": binning,
+                "categories": categories,
+                "splits": splits,
+                "n_jobs": jobs,
+                "random_state": seed,
+                **({"objective": objective} if objective is not None else {}),
+                **({"class_weight": "balanced"} if balanced else {}),
+            },
+            constraints=constraints,
+            kinds=tuple(kind or ()),
+            settings=tuple(setting or ()),
+            drop=tuple(drop or ()),
+            groups=tuple(groups or ()),
+            weight=weight,
+            test=test,
+            out=out,
+            report=report,
+            quiet=quiet,
+            delimiter=delimiter,
+            missing=tuple(missing or ()),
+        )
+    )
+
+
+@app.command()
+def predict(
+    model: Model,
+    data: Data,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="A CSV or Parquet file.")] = None,
+    probabilities: Annotated[bool, typer.Option("--probabilities", "-p", help="Add a column per class.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", "-k", help="Keep the columns of the data.")] = False,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+) -> None:
+    """Predict for every row of a table.
+
+    Columns that the model does not know are ignored. Without --out the predictions are CSV on the screen.
+
+    Example: omtree predict model.json new.csv --keep --out answers.csv
+    """
+    from omtree.cli.using import run_predict
+
+    run_predict(model, data, out, probabilities, keep, delimiter, tuple(missing or ()))
+
+
+@app.command()
+def explain(
+    model: Model,
+    data: Data,
+    row: Annotated[
+        list[int] | None,
+        typer.Option("--row", "-r", help="Number of a row, from 1; may be repeated. Default: the first 5."),
+    ] = None,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+) -> None:
+    """Say why rows get their answer, and what would change it.
+
+    Example: omtree explain model.json new.csv --row 17
+    """
+    from omtree.cli.using import run_explain
+
+    run_explain(model, data, tuple(row or ()), delimiter, tuple(missing or ()))
+
+
+@app.command()
+def audit(
+    model: Model,
+    data: Data,
+    target: Target = None,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+) -> None:
+    """Check a model on new data: its errors and its constraints.
+
+    The exit code is 1 when a constraint does not hold on these data.
+
+    Example: omtree audit model.json new.csv
+    """
+    from omtree.cli.using import run_audit
+
+    if not run_audit(model, data, target, delimiter, tuple(missing or ())):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    model: Model,
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="The training data, for its tables.")] = None,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The HTML file to write.")] = "report.html",
+    test: Annotated[str | None, typer.Option(metavar="FILE", help="Data the model has not seen.")] = None,
+    target: Target = None,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+) -> None:
+    """Write a report: one HTML file with the tree, its proof and its errors.
+
+    Example: omtree report model.json train.csv --test test.csv --out report.html
+    """
+    from omtree.cli.using import run_report
+
+    run_report(model, data, out, test, target, delimiter, tuple(missing or ()))
+
+
+@app.command()
+def export(
+    model: Model,
+    format: Annotated[
+        Literal["sql", "python", "pmml", "onnx", "mermaid", "dot", "svg", "text", "json"] | None,
+        typer.Option("--format", "-f", help="Default: what the name of the file says."),
+    ] = None,
+    out: Out = None,
+    table: Annotated[str | None, typer.Option(help="SQL: a query over this table, not only an expression.")] = None,
+    leaves: Annotated[int | None, typer.Option("--leaves", "-l", help="The best tree with at most so many.")] = None,
+) -> None:
+    """Write a model in another language.
+
+    Example: omtree export model.json --out model.sql --table patients
+    """
+    from omtree.cli.exporting import run_export
+
+    run_export(model, format, out, table, leaves)
+
+
+@app.command()
+def graph(
+    model: Model,
+    out: Out = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Show only this column; may be repeated (SVG).")
+    ] = None,
+) -> None:
+    """Draw the feature graph: every condition that a rule could use (SVG or DOT).
+
+    Example: omtree graph model.json --out graph.svg
+    """
+    from omtree.cli.exporting import run_graph
+
+    run_graph(model, out, tuple(feature or ()))
+
+
+@app.command()
+def demo(
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Where to keep the files.")] = None,
+) -> None:
+    """Fit a tree to data that comes along, and show what can be done with it."""
+    from omtree.cli.demo import run_demo
+
+    run_demo(out)

@@ -1,0 +1,169 @@
+"""What the command line shows: models in colours, certificates, the progress of a fit."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree as RichTree
+
+from omtree.progress import Event, listen
+from omtree.show.text import number
+
+if TYPE_CHECKING:
+    from omtree.base import OptimalTreeBase
+    from omtree.certificate import Certificate
+    from omtree.rules import Rule
+    from omtree.tree import Tree
+
+#: Colours of classes; they are told apart by more than red and green.
+_COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red")
+
+
+def out() -> Console:
+    """Standard output."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def err() -> Console:
+    """Standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A remark beside the results."""
+    err().print(Text(f"note: {text}", style="yellow"))
+
+
+def show_model(model: OptimalTreeBase) -> None:
+    """The tree, or the list of rules, in colours where there are any."""
+    console = out()
+    if not console.is_terminal:
+        from omtree.show import to_text
+
+        print(to_text(model))
+        return
+    if model.tree_ is not None:
+        console.print(_tree(model.tree_))
+        return
+    for position, rule in enumerate(model.rules_, start=1):
+        conditions = " and ".join(str(condition) for condition in rule.conditions)
+        line = Text.assemble((f"{position:>3}  ", "dim"), "if " if conditions else "always", conditions)
+        console.print(line.append("\n     ").append_text(_answer(rule, model.rules_.support, model.rules_.classes)))
+
+
+def show_certificate(certificate: Certificate) -> None:
+    """The certificate, its verdict first."""
+    verdict, *lines = str(certificate).splitlines()
+    console = out()
+    console.print(Text(verdict, style="bold green" if certificate.status == "optimal" else "bold yellow"))
+    for line in lines:
+        if console.is_terminal:
+            # The values start where that of the first line does.
+            hang = " " * (len(line) - len(re.sub(r"^  \S.*?  +", "", line)))
+            line = "\n".join(textwrap.wrap(line, console.width, subsequent_indent=hang))
+        console.print(Text(line, style="dim"))
+
+
+def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A small table; in a file or pipe, plain columns."""
+    console = out()
+    if console.is_terminal:
+        table = Table(title=Text(title), title_justify="left")
+        for cell in head:
+            table.add_column(Text(cell))
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console.print(table)
+        return
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    print(title)
+    for row in (head, *rows):
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@contextmanager
+def progress(time_limit: float | None, quiet: bool) -> Iterator[None]:
+    """Show how far the fits inside the block are; nothing where nobody watches."""
+    console = err()
+    if quiet or not console.is_terminal:
+        yield
+        return
+    view = _Progress(time_limit)
+    with Live(get_renderable=view.line, console=console, refresh_per_second=5, transient=True), listen(view.note):
+        yield
+
+
+class _Progress:
+    """One line about a fit in progress; the clock in it runs on its own."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self._limit = time_limit
+        self._start = time.monotonic()
+        self._event = Event("reading", 0.0)
+        self._value, self._bound = math.inf, -math.inf
+
+    def note(self, event: Event) -> None:
+        """Take in what an engine reports; the best known stays until something is known anew."""
+        self._event = event
+        if math.isfinite(event.value):
+            self._value, self._bound = event.value, event.bound
+
+    def line(self) -> Text:
+        """The line as of now."""
+        elapsed = time.monotonic() - self._start
+        parts = [(f"{elapsed:6.1f} s", "bold"), (f"  {self._event.phase}", "cyan")]
+        if math.isfinite(self._value):
+            parts.append((f"  best {number(self._value)}", ""))
+            if math.isfinite(self._bound):
+                gap = (self._value - self._bound) / self._value if self._value > self._bound else 0.0
+                parts.append((f"  bound {number(self._bound)}  gap {100 * gap:.1f} %", ""))
+        if self._event.columns:
+            parts.append((f"  {self._event.columns:,} rules", "dim"))
+        if self._limit is not None:
+            parts.append((f"  {max(0.0, self._limit - elapsed):.0f} s left", "dim"))
+        parts.append(("  Ctrl-C keeps the best", "dim"))
+        return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+
+def _tree(tree: Tree) -> RichTree:
+    rules = tree.rules
+
+    def label(index: int) -> Text:
+        node = tree.nodes[index]
+        text = Text(str(node.condition) if node.condition is not None else "all rows")
+        if node.rule is not None:
+            text.append("  ").append_text(_answer(rules[node.rule], rules.support, rules.classes))
+        return text
+
+    def grow(branch: RichTree, index: int) -> None:
+        for child in tree.nodes[index].children:
+            grow(branch.add(label(child)), child)
+
+    root = RichTree(label(0), guide_style="dim")
+    grow(root, 0)
+    return root
+
+
+def _answer(rule: Rule, total: float, classes: Sequence[Any]) -> Text:
+    """What a rule predicts and what is behind it."""
+    colour = _COLOURS[rule.label % len(_COLOURS)] if classes else "cyan"
+    shown = number(rule.prediction) if isinstance(rule.prediction, float) and not classes else str(rule.prediction)
+    text = Text.assemble("→ ", (shown, f"bold {colour}"))
+    share = f"  weight {number(rule.support)} ({100 * rule.support / total:.1f} %)" if total > 0 else ""
+    if rule.class_weights and rule.support > 0:
+        right = 100 * rule.class_weights[rule.label] / sum(rule.class_weights)
+        share += f", {right:.1f} % of it {shown}"
+    elif rule.targets is not None:
+        share += f", half of it from {number(rule.targets.quantiles[1])} to {number(rule.targets.quantiles[3])}"
+    return text.append(share, style="dim")

@@ -1,0 +1,109 @@
+"""Predictions that only rise, or only fall, along a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, ClassVar, Protocol
+
+from omtree.constraints.audit import Answers, ConstraintCheck
+from omtree.constraints.base import Constraint, Level, Setting, Shape, check_names
+from omtree.data.table import Feature
+from omtree.graph import Condition
+
+
+class _HasConditions(Protocol):
+    @property
+    def conditions(self) -> tuple[Condition, ...]: ...
+
+
+@dataclass(frozen=True, repr=False)
+class Monotone(Constraint):
+    """Predictions never fall (+1), or never rise (-1), along an ordered feature, over the model as a whole.
+
+    Of any two rules that can hold for rows which differ in this feature alone, the one that holds for larger values
+    does not predict less. Classes are ordered as they are sorted. Missing cells of the feature are outside its order.
+    In a tree this is exactly that the prediction for a row never falls when the feature rises; in a rule set it holds
+    wherever rules hold, but not where none does and the nearest answers.
+
+    Parameters
+    ----------
+    feature : str
+        A numeric or ordinal column.
+    direction : {+1, -1}
+
+    Examples
+    --------
+    >>> Monotone("income", +1)
+    Monotone('income', 1)
+    """
+
+    feature: str
+    direction: int
+    level: ClassVar[Level] = "attribute"
+
+    def check(self, setting: Setting) -> None:
+        check_names(self, [self.feature], setting)
+        if isinstance(self.direction, bool) or self.direction not in (1, -1):
+            raise ValueError(f"{self!r}: direction={self.direction!r} is not possible; use +1 or -1.")
+        if setting.kinds[setting.columns.index(self.feature)] == "nominal":
+            raise ValueError(f"{self!r}: the values of {self.feature!r} have no order; set it in feature_kinds.")
+
+    def shape(self, setting: Setting) -> Shape:
+        return Shape(monotone=((self.feature, int(self.direction)),))
+
+    def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
+        position = next((i for i, feature in enumerate(answers.features) if feature.name == self.feature), None)
+        pairs: list[tuple[int, int]] = []
+        if position is not None:
+            predictions = [rule.label if answers.classes else rule.prediction for rule in answers.rules]
+            pairs = monotone_violations(answers.rules, predictions, answers.features, position, self.direction)
+        first = pairs[0][0] if pairs else None
+        yield ConstraintCheck.of(self, len(pairs), 0, "at most", part="pairs of rules that break it", rule=first)
+
+
+def monotone_violations(
+    rules: Sequence[_HasConditions],
+    predictions: Sequence[Any],
+    features: Sequence[Feature],
+    feature: int,
+    direction: int,
+) -> list[tuple[int, int]]:
+    """Pairs of rules, (lower, upper) along the feature, whose predictions are the wrong way round.
+
+    Parameters
+    ----------
+    rules : sequence of Rule or Path
+    predictions : sequence
+        Of each rule: its label, or its number.
+    features : sequence of Feature
+    feature : int
+        Position of the ordered feature.
+    direction : {1, -1}
+
+    Examples
+    --------
+    >>> from omtree.problem import Path
+    >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
+    >>> rules = [Path((Condition(0, (0,)),), 1), Path((Condition(0, (1, 2)),), 0)]
+    >>> monotone_violations(rules, [1, 0], [size], 0, +1)
+    [(0, 1)]
+    """
+    boxes = [{condition.feature: set(condition.codes) for condition in rule.conditions} for rule in rules]
+    return [
+        (low, high)
+        for low, high in permutations(range(len(rules)), 2)
+        if (predictions[low] - predictions[high]) * direction > 0
+        and _ordered(boxes[low], boxes[high], feature, features[feature].n_values)
+    ]
+
+
+def _ordered(low: dict[int, set[int]], high: dict[int, set[int]], feature: int, n_values: int) -> bool:
+    """Whether two rows that differ in the feature alone can be one in each rule, the smaller one in `low`."""
+    every = range(n_values)
+    below = [code for code in low.get(feature, every) if code < n_values]
+    above = [code for code in high.get(feature, every) if code < n_values]
+    if not below or not above or min(below) >= max(above):
+        return False
+    return all(other == feature or low[other] & high[other] for other in low.keys() & high.keys())

@@ -1,0 +1,30 @@
+"""Entropy: the weight of a rule times the entropy of its classes, in nats."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtree.data.table import FloatArray, Table
+from omtree.losses import ImpurityLoss, Loss
+from omtree.objectives.base import Objective, RuleStatistics
+from omtree.targets import Target
+
+
+class Entropy(Objective):
+    """Also the log loss of the class shares of the rules as predicted probabilities."""
+
+    unit = "entropy"
+    tasks = ("classification",)
+    refines = True
+
+    def loss(self, rule: RuleStatistics) -> float:
+        """Minus the sum of weight times log share."""
+        present = rule.class_weights[rule.class_weights > 0]
+        return float(-present @ np.log(present / rule.weight))
+
+    def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
+        """From the weights of the classes."""
+        return ImpurityLoss("entropy", len(target.classes))
+
+
+objective = Entropy

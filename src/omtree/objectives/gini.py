@@ -1,0 +1,28 @@
+"""Gini impurity: the weight of a rule times the chance that two of its rows, drawn at random, differ in class."""
+
+from __future__ import annotations
+
+from omtree.data.table import FloatArray, Table
+from omtree.losses import ImpurityLoss, Loss
+from omtree.objectives.base import Objective, RuleStatistics
+from omtree.targets import Target
+
+
+class Gini(Objective):
+    """Also the squared error of the class shares of the rules as predicted probabilities (Brier score)."""
+
+    unit = "Gini impurity"
+    tasks = ("classification",)
+    refines = True
+
+    def loss(self, rule: RuleStatistics) -> float:
+        """Weight times one minus the sum of the squared shares."""
+        share = rule.class_weights / rule.weight
+        return float(rule.weight * (1.0 - share @ share))
+
+    def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
+        """From the weights of the classes."""
+        return ImpurityLoss("gini", len(target.classes))
+
+
+objective = Gini

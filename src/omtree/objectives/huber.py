@@ -1,0 +1,58 @@
+"""Huber loss: squared for small distances, linear for large ones, so that outliers count less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from omtree.data.table import FloatArray, Table
+from omtree.losses import Loss, SampleLoss
+from omtree.objectives.base import Objective, RuleStatistics
+from omtree.targets import Target, samples_by_row
+
+
+@dataclass(frozen=True)
+class Huber(Objective):
+    """Half the square of distances up to `delta`, and ``delta * (distance - delta / 2)`` beyond."""
+
+    delta: float = 1.0
+    unit = "Huber loss"
+    tasks = ("regression",)
+    refines = True
+
+    def check(self, target: Target) -> None:
+        """The distance is positive."""
+        delta = self.delta
+        if isinstance(delta, bool) or not isinstance(delta, (int, float, np.number)) or not 0 < delta < np.inf:
+            raise ValueError(f"delta={delta!r} is not possible; use a positive number.")
+
+    def predict(self, rule: RuleStatistics) -> float:
+        """The centre of least loss: where the clipped distances cancel out."""
+        y, w = rule.targets, rule.weights
+        # Between two neighbouring breakpoints the slope is linear in the centre.
+        breaks = np.unique(np.concatenate([y - self.delta, y + self.delta]))
+        low, high = 0, len(breaks) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._slope(y, w, breaks[middle]) <= 0 else (low, middle)
+        left, right = self._slope(y, w, breaks[low]), self._slope(y, w, breaks[high])
+        if right == left:
+            return float((breaks[low] + breaks[high]) / 2)
+        return float(breaks[low] - left * (breaks[high] - breaks[low]) / (right - left))
+
+    def loss(self, rule: RuleStatistics) -> float:
+        """The least loss."""
+        distance = np.abs(rule.targets - self.predict(rule))
+        near = distance <= self.delta
+        return float(rule.weights @ np.where(near, distance**2 / 2, self.delta * (distance - self.delta / 2)))
+
+    def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
+        """From the samples of each row."""
+        return SampleLoss("huber", self.delta, *samples_by_row(table, target, weight))
+
+    def _slope(self, y: FloatArray, w: FloatArray, centre: float) -> float:
+        return float(w @ np.clip(centre - y, -self.delta, self.delta))
+
+
+objective = Huber

@@ -1,0 +1,34 @@
+"""Squared error: every rule predicts the mean of its targets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtree.data.table import FloatArray, Table
+from omtree.losses import Loss, MomentLoss
+from omtree.objectives.base import Objective, RuleStatistics
+from omtree.targets import Target
+
+
+class Squared(Objective):
+    """The sum of squared distances from the means of the rules."""
+
+    unit = "squared error"
+    tasks = ("regression",)
+    refines = True
+
+    def loss(self, rule: RuleStatistics) -> float:
+        """Squared distances from the mean."""
+        return float(rule.weights @ (rule.targets - rule.mean) ** 2)
+
+    def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weight, and the sums of targets and their squares, from the mean of all, or digits would be lost."""
+        centred = targets - np.average(targets, weights=weights)
+        return np.stack([weights, weights * centred, weights * centred**2], axis=1)
+
+    def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
+        """From the three sums."""
+        return MomentLoss("squared")
+
+
+objective = Squared

@@ -1,0 +1,280 @@
+"""Trees under constraints over the whole model: column generation over whole trees, then all trees within the gap.
+
+A tree is a point: its loss, and what it adds up to in every constraint. The master problem is the best mixture of known
+trees that meets the constraints on average; its prices for the constraints go into the costs of the leaves, and the
+search finds the tree that is best at these prices. The value at any prices is a bound. What remains between the bound
+and the best tree that meets the constraints is closed by listing what trees within that distance add up to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+
+from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
+from omtree.losses import LinearLoss
+from omtree.problem import GlobalRow, Node, Problem
+from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
+
+#: Relative distance of master and bound at which the prices are good enough.
+CONVERGED = 1e-7
+MAX_ROUNDS = 200
+#: The first distance from the bound within which all trees are looked at, as a part of the bound.
+FIRST_BUDGET = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """Trees that a search found at some prices, best last, and what no tree costs less than there."""
+
+    roots: Sequence[Node]
+    bound: float
+    finished: bool
+    interrupted: bool = False
+
+
+#: The best trees for a problem without constraints over the model.
+Search = Callable[[Problem, Deadline], Priced]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A tree, its loss, and the sums of the constraints over it."""
+
+    root: Node
+    loss: float
+    sums: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """What column generation knows: the best tree that meets the constraints, a bound, and the prices behind it.
+
+    `bound` is infinite when not even mixtures of trees meet the constraints; `nearest` is then the least amount by
+    which they miss them in sum.
+    """
+
+    best: Point | None
+    bound: float
+    prices: FloatArray
+    points: Sequence[Point]
+    converged: bool
+    interrupted: bool
+    rounds: int
+
+
+class TreeMaster:
+    """Column generation over whole trees.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a `LinearLoss` and constraints over the model.
+    search : callable
+        The best trees at given costs.
+    """
+
+    def __init__(self, problem: Problem, search: Search) -> None:
+        self.problem = problem
+        self._search = search
+        self._limits = np.array([row.at_least for row in problem.rows])
+        weight = problem.table.statistics.sum(axis=0)
+        # Constraints in the order of 1, or the tolerances of the solver mean nothing.
+        spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.rows]
+        self.scale = np.array([span or 1.0 for span in spans])
+        self._totals = weight
+        self._points: list[Point] = []
+        self._known: set[tuple[float, ...]] = set()
+        self.best: Point | None = None
+
+    def run(self, deadline: Deadline) -> Relaxed:
+        """Generate trees until the prices are right or the time is over."""
+        problem = self.problem
+        worst = float(self._totals @ problem.costs.max(axis=1))
+        prices = np.zeros(len(problem.rows))
+        best_prices, bound = prices, -math.inf
+        converged = interrupted = False
+        rounds = 0
+        while rounds < MAX_ROUNDS and not deadline.expired:
+            rounds += 1
+            found = self._search(self._priced(prices), deadline)
+            interrupted = found.interrupted
+            new = [self._add(root) for root in found.roots]
+            here = found.bound - self._shift(prices) + float(prices @ self._limits)
+            if here > bound:
+                best_prices, bound = prices, here
+            if interrupted or not found.finished:
+                break
+            if bound > worst * (1 + 1e-9) + 1e-9:
+                # No tree costs more than the worst, so there is none.
+                return Relaxed(self.best, math.inf, best_prices, self._points, True, interrupted, rounds)
+            if self.best is not None and self.best.loss <= bound + CONVERGED * max(1.0, abs(bound)):
+                converged = True
+                break
+            value, prices = self._master(worst)
+            close = value - bound <= CONVERGED * max(1.0, abs(value))
+            if close or not any(new):
+                converged = True
+                break
+        return Relaxed(self.best, bound, best_prices, self._points, converged, interrupted, rounds)
+
+    def _priced(self, prices: FloatArray) -> Problem:
+        costs = self._costs(prices)
+        return replace(self.problem, loss=LinearLoss(costs - costs.min(axis=1, keepdims=True)), rows=())
+
+    def _costs(self, prices: FloatArray) -> FloatArray:
+        costs = self.problem.costs.copy()
+        for row, price in zip(self.problem.rows, prices, strict=True):
+            costs -= price * row.coefficient
+        return np.ascontiguousarray(costs)
+
+    def _shift(self, prices: FloatArray) -> float:
+        """What the search's costs are above the priced ones, over all rows."""
+        return float(-(self._totals @ self._costs(prices).min(axis=1)))
+
+    def point(self, root: Node) -> Point:
+        """What a tree adds up to."""
+        table = self.problem.table
+        loss, sums = 0.0, np.zeros(len(self.problem.rows))
+        todo: list[tuple[Node, npt.NDArray[np.intp], frozenset[int]]] = [(root, np.arange(table.n_rows), frozenset())]
+        while todo:
+            node, rows, tests = todo.pop()
+            if not node.branches:
+                strata = table.statistics[rows].sum(axis=0)
+                loss += float(strata @ self.problem.costs[:, node.label]) + self._paid(rows, tests)
+                sums += [strata @ row.coefficient[:, node.label] for row in self.problem.rows]
+                continue
+            for condition, child in node.branches:
+                inside = np.isin(table.codes[condition.feature, rows], condition.codes)
+                todo.append((child, rows[inside], tests | {condition.feature}))
+        return Point(root, loss, sums)
+
+    def _paid(self, rows: npt.NDArray[np.intp], tests: frozenset[int]) -> float:
+        """What the tests of a leaf add to its loss."""
+        prices = self.problem.limits.prices
+        if prices is None or prices.weight == 0.0:
+            return 0.0
+        return prices.weight * prices.price(tests) * float(self.problem.table.weight[rows].sum())
+
+    def feasible(self, sums: FloatArray) -> bool:
+        """Whether these sums meet the constraints, up to rounding."""
+        return bool((sums >= self._limits - 1e-9 * self.scale).all())
+
+    def _add(self, root: Node) -> bool:
+        point = self.point(root)
+        key = (point.loss, *point.sums.tolist())
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self._points.append(point)
+        if self.feasible(point.sums) and (self.best is None or point.loss < self.best.loss):
+            self.best = point
+        return True
+
+    def _master(self, worst: float) -> tuple[float, FloatArray]:
+        """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree."""
+        n, m = len(self._points), len(self._limits)
+        losses = np.array([point.loss for point in self._points])
+        sums = np.array([point.sums for point in self._points]) / self.scale
+        penalty = 1e3 * max(worst, 1e-9)
+        answer = linprog(
+            np.concatenate([losses, np.full(m, penalty)]),
+            A_ub=np.hstack([-sums.T, -np.eye(m)]),
+            b_ub=-self._limits / self.scale,
+            A_eq=np.concatenate([np.ones(n), np.zeros(m)])[None],
+            b_eq=[1.0],
+            method="highs",
+        )
+        if answer.status != 0:
+            raise RuntimeError(f"The master over trees was not solved: {answer.message}")
+        return float(answer.fun), np.maximum(0.0, -answer.ineqlin.marginals) / self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Closed:
+    """The best tree that meets the constraints, and the bound after listing what trees near it add up to."""
+
+    best: Point | None
+    bound: float
+    complete: bool
+    interrupted: bool = False
+
+
+def close_gap(
+    master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: Callable[..., Fronts], *, whole: bool
+) -> Closed:
+    """List the sums of all trees between the bound and the best tree known, and take the best that is allowed.
+
+    Parameters
+    ----------
+    master : TreeMaster
+    relaxed : Relaxed
+        Its prices are those at which trees are compared.
+    deadline : Deadline
+    attain : callable
+        `omtree.search.fronts.attainable`, with the options of the search.
+    whole : bool
+        Whether all losses are whole numbers, so that a better tree is better by one.
+    """
+    problem = master.problem
+    forms, signs = _forms(problem.rows)
+    prices = np.concatenate([[1.0], -(relaxed.prices @ signs)])
+    sense: list[Sense] = ["min"]
+    sense += ["max" if (part >= 0).all() else "min" if (part <= 0).all() else "equal" for part in signs.T]
+    if len(sense) > MAX_NUMBERS:
+        return Closed(relaxed.best, relaxed.bound, False)
+    # Demands only save work here: what comes back is looked at again.
+    demands = [
+        (np.concatenate([[0.0], sign]), row.at_least - 1e-9 * scale)
+        for row, sign, scale in zip(problem.rows, signs, master.scale, strict=True)
+    ][: MAX_NUMBERS - len(sense)]
+    best = relaxed.best
+    worst = float(problem.table.statistics.sum(axis=0) @ problem.costs.max(axis=1))
+    step = 1.0 if whole else 0.0
+    tolerance = 1e-9 * max(1.0, worst)
+    bound = relaxed.bound
+    budget = max(FIRST_BUDGET * abs(bound), 2.0 * step)
+    bare = replace(problem, rows=())
+    while True:
+        # A better tree is within this distance of the bound.
+        most = (worst if best is None else best.loss - step) - relaxed.bound + tolerance
+        if best is not None and bound >= best.loss - step + (tolerance if whole else -tolerance):
+            return Closed(best, best.loss, True)
+        if bound > worst + tolerance:
+            return Closed(None, math.inf, True)
+        budget = min(budget, most)
+        found = attain(
+            bare, np.stack([problem.costs, *forms]), prices, budget, sense=sense, demands=demands, deadline=deadline
+        )
+        for i in range(len(found)):
+            point = master.point(found.tree(i))
+            if master.feasible(point.sums) and (best is None or point.loss < best.loss):
+                best = point
+        if not found.complete:
+            return Closed(best, bound, False, found.interrupted)
+        # Every allowed tree of a loss up to here has been seen.
+        bound = max(bound, relaxed.bound + budget)
+        if budget >= most:
+            return Closed(best, math.inf if best is None else best.loss, True)
+        budget *= 3.0
+
+
+def _forms(rows: Sequence[GlobalRow]) -> tuple[list[FloatArray], FloatArray]:
+    """Sums that all rows are combinations of, and what each row counts of each."""
+    forms: list[FloatArray] = []
+    for row in rows:
+        flat = np.stack([*forms, row.coefficient]).reshape(len(forms) + 1, -1)
+        scale = np.abs(flat).max(axis=1, keepdims=True)
+        if np.linalg.matrix_rank(flat / np.where(scale > 0, scale, 1.0), tol=1e-9) > len(forms):
+            forms.append(row.coefficient)
+    if not forms:
+        return forms, np.zeros((len(rows), 0))
+    basis = np.stack(forms).reshape(len(forms), -1).T
+    signs = np.linalg.lstsq(basis, np.stack([row.coefficient.ravel() for row in rows], axis=1), rcond=None)[0].T
+    return forms, np.where(np.abs(signs) < 1e-9 * np.abs(signs).max(axis=1, keepdims=True), 0.0, signs)

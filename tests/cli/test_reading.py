@@ -1,0 +1,163 @@
+"""Tables are read as the documentation says, and files that are none get one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from cli.tables import credit_lines, write_credit
+from omtree.cli.reading import Notes, read_table
+
+
+def table_of(tmp_path, text, **options):
+    """The table in a CSV text."""
+    path = tmp_path / "table.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+    return read_table(str(path), **options)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "values"),
+    [
+        (["1", "2", "-3"], "int64", [1, 2, -3]),
+        (["1", "2.5", "1e3"], "double", [1.0, 2.5, 1000.0]),
+        (["+1", ".5", "5."], "double", [1.0, 0.5, 5.0]),
+        ([" 1", "2 "], "int64", [1, 2]),
+        (["1", "", "3"], "int64", [1, None, 3]),
+        (["007", "12", "13"], "string", ["007", "12", "13"]),
+        (["0", "0.5", "-0.5"], "double", [0.0, 0.5, -0.5]),
+        (["red", "", "blue"], "string", ["red", None, "blue"]),
+        (["true", "false"], "string", ["true", "false"]),
+        (["1", "two"], "string", ["1", "two"]),
+        (["NA", "1"], "string", ["NA", "1"]),
+        (["1,5", "2,5"], "string", ["1,5", "2,5"]),
+        (["", ""], "double", [None, None]),
+        (["12345678901234567890"], "double", [1.2345678901234567e19]),
+        (['say ""hi""', "two\nlines"], "string", ['say "hi"', "two\nlines"]),
+    ],
+)
+def test_types_of_cells(tmp_path, cells, kind, values):
+    """Numbers are numbers unless one has a leading zero, everything else is text, empty cells are missing."""
+    text = "a,b\n" + "".join(f'"{cell}",x\n' if cell else ",x\n" for cell in cells)
+    column = table_of(tmp_path, text)["a"]
+    assert str(column.type) == kind
+    assert column.to_pylist() == values
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters(tmp_path, delimiter):
+    """The delimiter is found in the header."""
+    table = table_of(tmp_path, f"a b{delimiter}c\n1{delimiter}x\n")
+    assert table.to_pylist() == [{"a b": 1, "c": "x"}]
+
+
+def test_delimiter_given(tmp_path):
+    """A delimiter can be given."""
+    assert table_of(tmp_path, "a:b,c\n1:2\n", delimiter=":").to_pylist() == [{"a": 1, "b,c": 2}]
+    with pytest.raises(ValueError, match="--delimiter '::' is not one character"):
+        table_of(tmp_path, "a::b\n", delimiter="::")
+
+
+def test_missing_markers(tmp_path):
+    """Cells that mean missing can be named, and a note proposes it where a column is nearly numeric."""
+    rows = "".join(f"{i}\n" for i in range(30))
+    notes = Notes()
+    assert str(table_of(tmp_path, f"a\n{rows}NA\n", notes=notes)["a"].type) == "string"
+    assert "add --missing 'NA'" in notes[0]
+    column = table_of(tmp_path, f"a\n{rows}NA\n", missing=("NA",))["a"]
+    assert str(column.type) == "int64"
+    assert column.null_count == 1
+
+
+def test_byte_order_mark_and_line_ends(tmp_path):
+    """Files as Windows programs write them are read as any other."""
+    assert table_of(tmp_path, b"\xef\xbb\xbfa,b\r\n1,x\r\n").to_pylist() == [{"a": 1, "b": "x"}]
+
+
+def test_formats_agree(tmp_path, monkeypatch):
+    """CSV, gzip, Parquet, Feather, an Arrow stream and standard input give the same table."""
+    text = "\n".join(credit_lines()) + "\n"
+    table = table_of(tmp_path, text)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text.encode()))
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather")
+    with pa.ipc.new_stream(str(tmp_path / "t.arrows"), table.schema) as stream:
+        stream.write_table(table)
+    with pa.ipc.new_file(str(tmp_path / "t.arrow"), table.schema) as file:
+        file.write_table(table)
+    for name in ("t.csv.gz", "t.parquet", "t.feather", "t.arrow", "t.arrows"):
+        assert read_table(str(tmp_path / name)).equals(table), name
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
+    assert read_table("-").equals(table)
+
+
+def test_types_wanted(tmp_path):
+    """Where the model knows the type of a column, the file's look does not decide."""
+    types = {"a": "text", "b": "number", "c": "flag"}
+    table = table_of(tmp_path, "a,b,c\n1.50,07,True\n2,,\n3,1,false\n", types=types)
+    assert table.to_pylist() == [
+        {"a": "1.50", "b": 7, "c": True},
+        {"a": "2", "b": None, "c": None},
+        {"a": "3", "b": 1, "c": False},
+    ]
+    with pytest.raises(ValueError, match="column 'b' was numeric in training, but has the cell 'x' here"):
+        table_of(tmp_path, "a,b,c\n1,x,true\n", types=types)
+    with pytest.raises(ValueError, match="column 'c' was true or false in training, but has the cell 'maybe' here"):
+        table_of(tmp_path, "a,b,c\n1,1,maybe\n", types=types)
+
+
+BAD = {
+    "empty": (b"", "is empty"),
+    "blank": (b" \n\n", "is empty"),
+    "junk": (bytes(range(256)) * 4, "is not a table: it is neither CSV in UTF-8, nor Parquet, nor Arrow"),
+    "utf16": ("a,b\n1,2\n".encode("utf-16"), "is not a table"),
+    "latin1": ("a,b\nzürich,1\n".encode("latin-1"), "is not UTF-8 text; save it as UTF-8"),
+    "twice": (b"a,b,a\n1,2,3\n", "has 2 columns named 'a'; give each its own name"),
+    "unnamed": (b"a,,b\n1,2,3\n", "has a column without a name (number 2)"),
+    "long": (b"a,b\n1,2\n1,2,3\n", "line 3 has 3 cells, but the header has 2 names"),
+    "short": (b"a,b\n1,2\n1\n", "line 3 has 1 cell, but the header has 2 names"),
+    "no rows": (b"a,b\n", "has a header but no rows"),
+    "parquet": (b"PAR1 and then junk", "looks like Parquet or Arrow but is damaged"),
+    "arrow": (b"ARROW1 and then junk", "looks like Parquet or Arrow but is damaged"),
+    "gzip": (b"\x1f\x8b\x08 and then junk", "is a damaged gzip file"),
+    "dates": (b"day,b\n2024-01-31,2\n2024-02-01,3\n", "Column 'day' holds dates; leave it out with --drop 'day'"),
+    "other dates": (b"day,b\n31/01/2024,2\n1/2/2024,3\n", "Column 'day' holds dates"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_files(tmp_path, fails, kind):
+    """A file that is no good table gives one sentence and exit code 1."""
+    content, wanted = BAD[kind]
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    assert wanted in fails("fit", str(path), "--target", "b")
+
+
+def test_typed_dates(tmp_path, fails):
+    """Dates in a typed file are refused by name as well."""
+    path = tmp_path / "t.parquet"
+    days = pa.array(np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]"))
+    pyarrow.parquet.write_table(pa.table({"day": days, "b": [1, 2]}), path)
+    assert "Column 'day' holds dates" in fails("fit", str(path), "--target", "b")
+
+
+def test_no_such_file(tmp_path, fails):
+    """A file that is not there is named."""
+    assert "nothing.csv: no such file or directory" in fails("fit", str(tmp_path / "nothing.csv"), "--target", "b")
+    assert "is a directory" in fails("fit", str(tmp_path), "--target", "b")
+
+
+def test_drop_unknown(tmp_path, fails):
+    """A column to drop must be there."""
+    data = write_credit(tmp_path / "data.csv")
+    sentence = fails("fit", data, "--target", "outcome", "--drop", "hom")
+    assert "has no column 'hom' to drop; the nearest name is 'home'" in sentence
