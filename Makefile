@@ -52,7 +52,7 @@ sanitize:
 # Benchmarks: DATA is a folder with the data sets (else OpenML), JOBS the processes at a time. A run that was stopped goes on
 # where it was; RUN takes further options, such as RUN="--budget 3600 --methods tree cart".
 JOBS ?= 1
-BENCH = $(BIN)/python -m benchmarks run --jobs $(JOBS) $(if $(DATA),--data $(DATA)) $(RUN)
+BENCH = $(BIN)/python -m benchmarks run --jobs $(JOBS) $(if $(DATA),--data $(DATA))
 
 $(VENV)/.bench: $(VENV)/.built
 	$(PIP) install -e ".[bench]" --no-build-isolation
@@ -62,19 +62,19 @@ $(VENV)/.bench: $(VENV)/.built
 # About five minutes; its results are not kept with the others.
 bench: $(VENV)/.bench
 	rm -f build/sample.jsonl
-	$(BENCH) --results build/sample.jsonl --budget 300 sample
+	$(BENCH) --results build/sample.jsonl --budget 300 sample $(RUN)
 	$(BIN)/python -m benchmarks report --results build/sample.jsonl --to build/sample.md
 
 bench-paper: $(VENV)/.bench
-	$(BENCH) paper-small
+	$(BENCH) paper-small $(RUN)
 	$(MAKE) bench-report
 
 bench-large: $(VENV)/.bench
-	$(BENCH) huge growth paper-large
+	$(BENCH) huge growth paper-large $(RUN)
 	$(MAKE) bench-report
 
 bench-rivals: $(VENV)/.bench
-	$(BENCH) today
+	$(BENCH) today $(RUN)
 	$(MAKE) bench-report
 
 bench-report: $(VENV)/.bench
