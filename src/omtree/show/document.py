@@ -149,7 +149,9 @@ def _feature_out(feature: Feature) -> dict[str, Any]:
     levels = None
     if feature.levels is not None:
         levels = [
-            {"pooled": sorted(map(to_plain, level.members), key=str)} if isinstance(level, Pooled) else to_plain(level)
+            {"pooled": sorted(map(to_plain, level.members), key=str), "text": level.text}
+            if isinstance(level, Pooled)
+            else to_plain(level)
             for level in feature.levels
         ]
     return {
@@ -186,8 +188,8 @@ def _feature_in(document: Mapping[str, Any], n_columns: int) -> Feature:
 
 
 def _level_in(level: Any) -> Any:
-    if isinstance(level, dict) and set(level) == {"pooled"}:
-        return Pooled(frozenset(from_plain(level["pooled"])))
+    if isinstance(level, dict) and "pooled" in level:
+        return Pooled(frozenset(from_plain(level["pooled"])), str(level.get("text", "(other)")))
     value = from_plain(level)
     if value is None or isinstance(value, (list, dict)):
         raise ValueError(f"{level!r} is no level")
