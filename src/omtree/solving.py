@@ -24,8 +24,11 @@ from omtree.progress import Progress
 from omtree.reading import Reader
 from omtree.rules import RuleSet
 from omtree.scores import Additive, BestScore, best_score
+from omtree.search.conflicts import Attempt, solve_conflicts
 from omtree.search.constrained import Priced, TreeMaster, close_gap
 from omtree.search.fronts import attainable
+from omtree.search.summed import solve_summed
+from omtree.sums import merged, sums_of, within_limits
 from omtree.tree import Tree, summary_of
 
 NO_TREE = Solution(
@@ -36,6 +39,10 @@ NO_TREE = Solution(
     reason="No tree meets the constraints over the whole model; relax some of them.",
 )
 OUT_OF_TIME = "time_limit ended before any model met the constraints; raise it, or relax the constraints."
+
+
+class OutOfTimeError(ValueError):
+    """The time was over before any model was known."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ class RulesSolver:
                 )
             if solution.status == "interrupted":
                 raise KeyboardInterrupt
-            raise ValueError(OUT_OF_TIME)
+            raise OutOfTimeError(OUT_OF_TIME)
         return solution
 
     def _add_up(self, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
@@ -156,6 +163,11 @@ class RulesSolver:
             return replace(
                 branched.answer, status=branched.status, value=branched.value, bound=branched.bound, lp_value=None
             )
+        if problem.sums:
+            found = self._add_up(replace(problem, sums=()), deadline, start)
+            if found.status == "infeasible" or (found.paths and within_limits(problem, sums_of(problem, found.paths))):
+                return found
+            return columns.solve_listed(problem, self.options, deadline, found.bound)
         if not problem.graph.levels and problem.plain and not problem.rows:
             return _single_rule(problem)
         return columns.solve(problem, self.options, deadline, start=start, progress=self.progress)
@@ -214,12 +226,16 @@ class TreeSolver:
             branched = solve_curved(problem, lambda additive: _additive(self._add_up(additive, deadline)))
             if branched.answer is None:
                 if branched.status != "infeasible":
-                    raise ValueError(OUT_OF_TIME)
+                    raise OutOfTimeError(OUT_OF_TIME)
                 return TreeAnswer(NO_TREE, None)
             solution = replace(
                 branched.answer.solution, status=branched.status, value=branched.value, bound=branched.bound
             )
             return TreeAnswer(solution, branched.answer.root)
+        if problem.conflict is not None:
+            return self._without_conflicts(problem, deadline)
+        if problem.sums:
+            return self._summed(problem, deadline)
         if problem.rows:
             return self._constrained(problem, deadline)
         found = self._search(problem, deadline, every_size=False)
@@ -277,7 +293,7 @@ class TreeSolver:
                 return TreeAnswer(NO_TREE, None)
             if closed.interrupted or relaxed.interrupted:
                 raise KeyboardInterrupt
-            raise ValueError(OUT_OF_TIME)
+            raise OutOfTimeError(OUT_OF_TIME)
         value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
         status: Status = "optimal" if closed.complete else "time_limit" if deadline.expired else "stopped"
         if closed.interrupted or relaxed.interrupted:
@@ -286,6 +302,48 @@ class TreeSolver:
             status = "gap_reached"
         solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
         return TreeAnswer(solution, closed.best.root)
+
+    def _without_conflicts(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        def solve(free: Problem) -> Attempt[TreeAnswer]:
+            try:
+                found = self._add_up(free, deadline)
+            except OutOfTimeError:
+                return Attempt(TreeAnswer(NO_TREE, None), (), math.inf, -math.inf, "time_limit")
+            leaves = [] if found.root is None else [merged(path) for path in leaves_of(found.root)]
+            solution = found.solution
+            return Attempt(found, leaves, solution.value, solution.bound, solution.status)
+
+        started = deadline.elapsed
+        agreed = solve_conflicts(problem, solve, deadline, self.gap)
+        if agreed.answer is None:
+            if agreed.status == "infeasible":
+                return TreeAnswer(NO_TREE, None)
+            if agreed.status == "interrupted":
+                raise KeyboardInterrupt
+            raise OutOfTimeError(OUT_OF_TIME)
+        seconds = {"search": deadline.elapsed - started}
+        solution = Solution((), agreed.status, agreed.value, agreed.bound, iterations=agreed.solves, seconds=seconds)
+        return TreeAnswer(solution, agreed.answer.root)
+
+    def _summed(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        free = self._add_up(replace(problem, sums=()), deadline)
+        if free.root is None:
+            return free
+        if within_limits(problem, sums_of(problem, leaves_of(free.root))):
+            return TreeAnswer(free.solution, free.root)
+        started = deadline.elapsed
+        found = solve_summed(problem, splits=self.splits, max_children=self.max_children, deadline=deadline)
+        seconds = {**free.solution.seconds, "sums": deadline.elapsed - started}
+        if found.root is not None:
+            return TreeAnswer(Solution((), "optimal", found.value, found.value, seconds=seconds), found.root)
+        if found.complete:
+            return TreeAnswer(NO_TREE, None)
+        # The trees of one leaf are soon looked at, and may be all that is known.
+        stump = solve_summed(replace(problem, max_leaves=1))
+        if stump.root is None:
+            raise OutOfTimeError(OUT_OF_TIME)
+        bound = min(free.solution.bound, stump.value)
+        return TreeAnswer(Solution((), "time_limit", stump.value, bound, seconds=seconds), stump.root)
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
