@@ -248,7 +248,7 @@ class TreeSolver:
         if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
             status = "optimal" if found.value <= found.bound else "gap_reached"
         solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
-        if all(tree is not None for tree in found.trees) and np.isfinite(found.losses).all():
+        if not problem.plain or np.isfinite(found.losses).all():
             all_sizes = _sized(found)
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
         run = partial(self._search, problem, every_size=True)
