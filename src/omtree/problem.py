@@ -98,7 +98,8 @@ class Problem:
     @property
     def at_least(self) -> FloatArray:
         """Limits of the constraints over the whole model: those of `rows`, then those of `sums`."""
-        return np.array([limit.at_least for limit in (*self.rows, *self.sums)], dtype=np.float64)
+        limits = [row.at_least for row in self.rows] + [part.at_least for part in self.sums]
+        return np.array(limits, dtype=np.float64)
 
     @property
     def costs(self) -> FloatArray:

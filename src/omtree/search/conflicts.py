@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -170,7 +171,7 @@ def _branches(
     for f in range(len(features)):
         both = sorted(boxes[0].get(f, every[f]) & boxes[1].get(f, every[f])) or [0]
         # Where most rows are, most leaves are told what to predict.
-        point.append(max(both, key=lambda code, f=f: _weight(problem, f, code)))
+        point.append(max(both, key=partial(_weight, problem, f)))
     n_values = features[feature].n_values
     first = min(boxes[0].get(feature, every[feature]))
     last = max(code for code in boxes[1].get(feature, every[feature]) if code < n_values)
