@@ -348,20 +348,20 @@ def _is_missing(feature: Any, code: int) -> bool:
     return bool(feature.has_missing and feature.n_codes > 2 and code == feature.n_values)
 
 
-def _rising(w: World, model: Labelled, position: int, direction: int) -> bool:
+def rising(w: World, model: Labelled, position: int, direction: int) -> bool:
     """Whether no two points that differ in this feature alone, both in rules, are predicted the wrong way round."""
     feature = w.coded.features[position]
     values = range(feature.n_values)
     boxes = [(_wide_conditions(w, model, leaf), label) for leaf, label in model]
     others = [range(f.n_codes) if i != position else [0] for i, f in enumerate(w.coded.features)]
     for point in itertools.product(*others):
-        along: list[list[int]] = [[] for _ in values]
+        along: list[list[float]] = [[] for _ in values]
         for box, label in boxes:
             if all(point[i] in codes for i, codes in box.items() if i != position):
                 for value in values:
                     if value in box.get(position, values):
                         along[value].append(label * direction)
-        highest = -2
+        highest = -math.inf
         for labels in along:
             if labels and min(labels) < highest:
                 return False
@@ -369,19 +369,19 @@ def _rising(w: World, model: Labelled, position: int, direction: int) -> bool:
     return True
 
 
-def _first_ordered(w: World) -> int:
+def first_ordered(w: World) -> int:
     """Position of the first column whose values have an order; that of the first one where none has."""
     return next((i for i, f in enumerate(w.coded.features) if f.kind in ("numeric", "ordinal")), 0)
 
 
 def _monotone(direction: int) -> Demand:
     def constraint(c: Any, w: World) -> Any:
-        feature = w.coded.features[_first_ordered(w)]
+        feature = w.coded.features[first_ordered(w)]
         return c.Monotone(feature.name, direction)
 
     return Demand(
         constraint,
-        model_ok=lambda w, model: _rising(w, model, _first_ordered(w), direction),
+        model_ok=lambda w, model: rising(w, model, first_ordered(w), direction),
         sees=lambda w, leaf: (leaf.path, frozenset(leaf.conditions.items())),
     )
 

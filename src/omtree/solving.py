@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, cast
@@ -313,8 +313,16 @@ class TreeSolver:
             solution = found.solution
             return Attempt(found, leaves, solution.value, solution.bound, solution.status)
 
+        def relabelled(found: Attempt[TreeAnswer], labels: Sequence[int]) -> Attempt[TreeAnswer]:
+            assert found.answer.root is not None
+            root = _with_labels(found.answer.root, iter(labels))
+            leaves, costs = leaves_of(root), problem.row_costs()
+            value = float(sum(costs[leaf.covers(problem.table.codes), leaf.label].sum() for leaf in leaves))
+            return replace(found, answer=TreeAnswer(found.answer.solution, root), leaves=leaves, value=value)
+
         started = deadline.elapsed
-        agreed = solve_conflicts(problem, solve, deadline, self.gap)
+        free_labels = problem.plain and not problem.rows and not problem.sums
+        agreed = solve_conflicts(problem, solve, deadline, self.gap, relabelled if free_labels else None)
         if agreed.answer is None:
             if agreed.status == "infeasible":
                 return TreeAnswer(NO_TREE, None)
@@ -384,6 +392,13 @@ def _search_sizes(run: Callable[..., search.TreeSolution], root: Node, value: fl
 
 def _n_leaves(node: Node) -> int:
     return sum(_n_leaves(child) for _, child in node.branches) or 1
+
+
+def _with_labels(node: Node, labels: Iterator[int]) -> Node:
+    """The tree with these labels at its leaves, in their order."""
+    if not node.branches:
+        return Node(next(labels))
+    return replace(node, branches=tuple((condition, _with_labels(child, labels)) for condition, child in node.branches))
 
 
 def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:

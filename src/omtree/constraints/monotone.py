@@ -95,6 +95,16 @@ class Monotony:
                 return (a, b, feature, direction) if low == 0 else (b, a, feature, direction)
         return None
 
+    def order(self, rules: Sequence[Path]) -> list[tuple[int, int]]:
+        """Pairs of rules of which the first must not predict more than the second."""
+        boxes = [{condition.feature: set(condition.codes) for condition in rule.conditions} for rule in rules]
+        return [
+            (low, high) if direction > 0 else (high, low)
+            for feature, direction in self.wanted
+            for low, high in permutations(range(len(rules)), 2)
+            if _ordered(boxes[low], boxes[high], feature, self.features[feature].n_values)
+        ]
+
 
 def monotone_violations(
     rules: Sequence[_HasConditions],

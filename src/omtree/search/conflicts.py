@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import linprog
 
 from omtree.certificate import Status
 from omtree.constraints.monotone import Monotony
@@ -89,7 +90,11 @@ class Forbidden:
 
 
 def solve_conflicts(
-    problem: Problem, solve: Callable[[Problem], Attempt[Answer]], deadline: Deadline, gap: float = 0.0
+    problem: Problem,
+    solve: Callable[[Problem], Attempt[Answer]],
+    deadline: Deadline,
+    gap: float = 0.0,
+    relabel: Callable[[Attempt[Answer], Sequence[int]], Attempt[Answer]] | None = None,
 ) -> Agreed[Answer]:
     """The best tree without two leaves in conflict.
 
@@ -102,6 +107,8 @@ def solve_conflicts(
     deadline : Deadline
     gap : float
         Part of the value by which the tree may miss the bound.
+    relabel : callable, optional
+        The same tree with other labels at its leaves. Given where any leaf may have any label.
     """
     monotony = problem.conflict
     if not isinstance(monotony, Monotony):
@@ -130,6 +137,10 @@ def solve_conflicts(
             best = found
         if found.status == "optimal" and pair is None:
             continue
+        if pair is not None and relabel is not None:
+            mended = relabel(found, best_labels(problem, monotony, found.leaves))
+            if best is None or mended.value < best.value:
+                best = mended
         if found.status == "interrupted" or pair is None:
             status, given_up = found.status, min(given_up, bound)
             if found.status == "interrupted":
@@ -143,6 +154,24 @@ def solve_conflicts(
     if _near(best, left, 0.0):
         return Agreed(best.answer, best.value, best.value, "optimal", solves)
     return Agreed(best.answer, best.value, left, "gap_reached" if _near(best, left, gap) else status, solves)
+
+
+def best_labels(problem: Problem, monotony: Monotony, leaves: Sequence[Path]) -> list[int]:
+    """The labels of least loss without a conflict, for given leaves.
+
+    A linear programme over "leaf i has at least label k", whose vertices are whole.
+    """
+    costs = np.array([problem.row_costs()[leaf.covers(problem.table.codes)].sum(axis=0) for leaf in leaves])
+    n, n_labels = costs.shape
+    steps = np.diff(costs, axis=1)  # what one label more adds
+    numbers = np.arange(steps.size).reshape(n, n_labels - 1)
+    pairs = [(numbers[low, k], numbers[high, k]) for low, high in monotony.order(leaves) for k in range(n_labels - 1)]
+    pairs += [(numbers[i, k + 1], numbers[i, k]) for i in range(n) for k in range(n_labels - 2)]
+    before = np.zeros((len(pairs), steps.size))
+    for row, (less, more) in zip(before, pairs, strict=True):
+        row[less], row[more] = 1.0, -1.0
+    found = linprog(steps.ravel(), A_ub=before, b_ub=np.zeros(len(pairs)), bounds=(0, 1), method="highs-ds")
+    return [int(label) for label in np.round(found.x).reshape(n, n_labels - 1).sum(axis=1)]
 
 
 def _near(best: Attempt[Answer] | None, bound: float, gap: float) -> bool:
