@@ -164,10 +164,7 @@ class RulesSolver:
                 branched.answer, status=branched.status, value=branched.value, bound=branched.bound, lp_value=None
             )
         if problem.sums:
-            found = self._add_up(replace(problem, sums=()), deadline, start)
-            if found.status == "infeasible" or (found.paths and within_limits(problem, sums_of(problem, found.paths))):
-                return found
-            return columns.solve_listed(problem, self.options, deadline, found.bound)
+            return columns.solve_listed(problem, self.options, deadline, start=start, progress=self.progress)
         if not problem.graph.levels and problem.plain and not problem.rows:
             return _single_rule(problem)
         return columns.solve(problem, self.options, deadline, start=start, progress=self.progress)
