@@ -43,7 +43,7 @@ format: build
 
 # The site, in build/site; a link that leads nowhere or a docstring that cannot be read is an error.
 docs: $(VENV)/.docs
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "built: build/site/index.html"
 
 $(VENV)/.docs: $(VENV)/.built
