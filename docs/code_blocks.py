@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,14 +61,16 @@ def run_page(page: Path) -> Iterator[Ran]:
     """Run what there is to run on a page, in an empty folder."""
     text = page.read_text(encoding="utf-8")
     blocks = blocks_of(text)
-    names: dict[str, Any] = {"__name__": f"page_{page.stem}"}
+    # Dataclasses look up the module they are in.
+    module = types.ModuleType(f"page_{page.stem}")
+    sys.modules[module.__name__] = module
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
             for place, block in enumerate(blocks):
                 if block.kind == "python":
-                    printed = _run_python(block, page, names)
+                    printed = _run_python(block, page, vars(module))
                 elif block.kind == "console":
                     printed = "".join(map(_run_command, re.findall(r"^\$ omtree (.*)$", block.body, re.MULTILINE)))
                 else:
@@ -81,6 +84,7 @@ def run_page(page: Path) -> Iterator[Ran]:
                 yield Ran(block, printed, following if adjacent else None)
         finally:
             os.chdir(before)
+            del sys.modules[module.__name__]
 
 
 def same_output(printed: str, shown: str) -> bool:
