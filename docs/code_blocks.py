@@ -12,7 +12,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 import types
@@ -106,12 +105,14 @@ def _run_python(block: Block, page: Path, names: dict[str, Any]) -> str:
 
 
 def _run_command(arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "omtree", *shlex.split(arguments)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"omtree {arguments} ended with {done.returncode}: {done.stderr}")
-    return done.stdout
+    from omtree.cli import main as omtree
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = omtree(shlex.split(arguments))
+    if code:
+        raise RuntimeError(f"omtree {arguments} ended with {code}: {err.getvalue()}")
+    return out.getvalue()
 
 
 def write_outputs(page: Path) -> None:

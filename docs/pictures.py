@@ -32,7 +32,7 @@ WIDTH = 1180
 def wines() -> tuple[pd.DataFrame, pd.Series]:
     """178 wines of three cultivars."""
     wine = load_wine(as_frame=True)
-    return wine.data, wine.target.map({0: "cultivar 1", 1: "cultivar 2", 2: "cultivar 3"}).rename("cultivar")
+    return wine.data, "cultivar " + (wine.target + 1).astype(str)
 
 
 def vector_pictures() -> None:
