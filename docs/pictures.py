@@ -77,7 +77,12 @@ def terminal(browser: Any, folder: Path) -> None:
     # The colours of a terminal without one.
     environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": "112", "TERM": "xterm-256color"}
     shown = subprocess.run(
-        [sys.executable, "-m", "omtree", *command], cwd=folder, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "omtree", *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     console = Console(record=True, width=114, file=io.StringIO())
     console.print(Text(f"$ omtree {' '.join(command)}", style="bold"))
