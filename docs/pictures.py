@@ -1,4 +1,4 @@
-"""Make the pictures of the pages: `python docs/pictures.py`. Needs Chromium, playwright and the command line's packages.
+"""Make the pictures of the pages: `python docs/pictures.py`. Needs Chromium and what the tests need.
 
 Models are fitted to data that scikit-learn bundles; everything goes to docs/images.
 """

@@ -31,7 +31,7 @@ def test_notebook_is_made_from_its_script(script: Path) -> None:
 def test_cells_run_in_order(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The cells of the notebook are valid, run one after the other, and leave a report; all code of the script is in them."""
+    """The notebook is valid, has all code of the script, runs cell by cell and leaves a report."""
     monkeypatch.chdir(tmp_path)
     notebook = json.loads(script.with_suffix(".ipynb").read_text(encoding="utf-8"))
     nbformat.validate(notebook)
