@@ -6,6 +6,7 @@ Models are fitted to data that scikit-learn bundles; everything goes to docs/ima
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import shutil
 import subprocess
@@ -53,14 +54,17 @@ def vector_pictures() -> None:
 def three_questions() -> tuple[pd.DataFrame, list[str]]:
     """Cases in which five disjoint rules are right, and no tree of five leaves is."""
     rules = {
-        "treat": {"smoker": 0, "biopsy": 1},
-        "wait": {"biopsy": 0, "history": 1},
-        "refer": {"smoker": 1, "history": 0},
-        "operate": {"smoker": 0, "biopsy": 0, "history": 0},
-        "leave": {"smoker": 1, "biopsy": 1, "history": 1},
+        "treat": {"smoker": "no", "biopsy": "yes"},
+        "wait": {"biopsy": "no", "history": "yes"},
+        "refer": {"smoker": "yes", "history": "no"},
+        "operate": {"smoker": "no", "biopsy": "no", "history": "no"},
+        "leave": {"smoker": "yes", "biopsy": "yes", "history": "yes"},
     }
+    kinds = itertools.product(("no", "yes"), repeat=3)
     cases = [
-        {"smoker": (i >> 2) & 1, "biopsy": (i >> 1) & 1, "history": i & 1} for i in range(8) for _ in range(10 + 5 * i)
+        dict(zip(("smoker", "biopsy", "history"), kind, strict=True))
+        for number, kind in enumerate(kinds)
+        for _ in range(10 + 5 * number)
     ]
     answers = [
         next(name for name, rule in rules.items() if all(case[key] == value for key, value in rule.items()))

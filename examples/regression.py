@@ -42,7 +42,7 @@ print(
 
 # %% [markdown]
 # The greedy tree is slightly ahead on the training rows: it may cut anywhere, and the proof above is over the
-# thresholds that the certificate names. More bins catch up; on the test rows neither of these trees is worth its leaves.
+# thresholds that the certificate names. More bins catch up; on the test rows neither is worth its leaves.
 
 # %%
 finer = OptimalTreeRegressor(max_depth=3, max_leaves=6, n_bins=12, n_jobs=2, time_limit=20).fit(X_train, y_train)
