@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo docs pictures fit test lint format sanitize clean build
+.PHONY: demo docs pictures fit test lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+  bench-report
 
 build: $(VENV)/.built
 
@@ -61,6 +62,37 @@ sanitize:
 	  -C build-dir=build/sanitize/cmake
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 build/sanitize/venv/bin/python -m pytest -q -p no:xdist tests/kernel
+
+# Benchmarks: DATA is a folder with the data sets (else OpenML), JOBS the processes at a time. A run that was stopped goes on
+# where it was; RUN takes further options, such as RUN="--budget 3600 --methods tree cart".
+JOBS ?= 1
+BENCH = $(BIN)/python -m benchmarks run --jobs $(JOBS) $(if $(DATA),--data $(DATA))
+
+$(VENV)/.bench: $(VENV)/.built
+	$(PIP) install -e ".[bench]" --no-build-isolation
+	-$(PIP) install -e ".[rivals]" --no-build-isolation
+	touch $@
+
+# About five minutes; its results are not kept with the others.
+bench: $(VENV)/.bench
+	rm -f build/sample.jsonl
+	$(BENCH) --results build/sample.jsonl --budget 300 sample $(RUN)
+	$(BIN)/python -m benchmarks report --results build/sample.jsonl --to build/sample.md
+
+bench-paper: $(VENV)/.bench
+	$(BENCH) paper-small $(RUN)
+	$(MAKE) bench-report
+
+bench-large: $(VENV)/.bench
+	$(BENCH) huge growth paper-large $(RUN)
+	$(MAKE) bench-report
+
+bench-rivals: $(VENV)/.bench
+	$(BENCH) today $(RUN)
+	$(MAKE) bench-report
+
+bench-report: $(VENV)/.bench
+	$(BIN)/python -m benchmarks report
 
 clean:
 	rm -rf build dist $(VENV) .pytest_cache .mypy_cache .ruff_cache

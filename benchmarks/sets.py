@@ -50,12 +50,16 @@ def load(folder: Path, name: str) -> tuple[pd.DataFrame, pd.Series, dict[str, An
     else:
         frame = pd.read_csv(folder / f"{name}.csv")
     X, y = frame.drop(columns="target"), frame["target"]
-    orders = _ORDERS.get(name, {})
-    unknown = set(orders) - set(X)
+    unknown = set(_ORDERS.get(name, {})) - set(X)
     if unknown:
         raise ValueError(f"{name} has no columns {sorted(unknown)}; its columns are {list(X)}.")
-    kinds = {
+    return X, y, orders(name, X)
+
+
+def orders(name: str, X: pd.DataFrame) -> dict[str, Any]:
+    """The ordinal columns of a set, each with its values in order."""
+    return {
         column: sorted(X[column].unique(), key=lambda text: int(text.split("-")[0])) if order == "numbers" else order
-        for column, order in orders.items()
+        for column, order in _ORDERS.get(name, {}).items()
+        if column in X
     }
-    return X, y, kinds

@@ -100,7 +100,7 @@ def _price(w: World, leaf: Leaf, grouped: bool) -> float:
 
 
 def _gap_in_rule(w: World, leaf: Leaf, label: Any, metric: str) -> float:
-    """Largest difference between two groups that are in the rule."""
+    """Largest difference between two groups: of rates, those in the rule; of coverage, all."""
     return float(w.once((metric, leaf.rows, label), lambda: _largest_gap(w, leaf, label, metric)))
 
 
@@ -109,12 +109,12 @@ def _largest_gap(w: World, leaf: Leaf, label: Any, metric: str) -> float:
     for group in np.unique(w.data.group):
         own = w.data.group == group
         inside = w.weight(leaf, own)
-        if inside > 0:
-            if metric == "coverage":
-                values.append(inside / w.total(own))
-            else:
-                counted = 1 if metric == "positive_rate" else label
-                values.append(w.weight(leaf, own, w.data.y == counted) / inside)
+        if metric == "coverage":
+            # A group that is not in the rule has a share too: none of it is covered.
+            values.append(inside / w.total(own))
+        elif inside > 0:
+            counted = 1 if metric == "positive_rate" else label
+            values.append(w.weight(leaf, own, w.data.y == counted) / inside)
     return max(values) - min(values)
 
 
@@ -314,7 +314,81 @@ SAMPLE = {
     ),
 }
 
-DEMANDS = {**PATH, **ATTRIBUTE, **SAMPLE}
+# --- predictions along a feature --------------------------------------------------------------------------------------
+
+
+def _wide_conditions(w: World, model: Labelled, leaf: Leaf) -> dict[int, frozenset[int]]:
+    """The conditions of a leaf on all codes, also those that no row of a node has.
+
+    In a tree a value of an ordered feature that no row has goes with the next smaller one there is, or with the
+    smallest. Rules have their conditions as they are.
+    """
+    if w.structure == "rules":
+        return dict(leaf.conditions)
+    wide = {}
+    for place, position in enumerate(leaf.path):
+        feature, own = w.coded.features[position], leaf.conditions[position]
+        if feature.kind == "nominal" and feature.n_codes > 2:
+            wide[position] = own
+            continue
+        beside = {
+            other.conditions[position]
+            for other, _ in model
+            if other.path[: place + 1] == leaf.path[: place + 1]
+            and all(other.conditions[above] == leaf.conditions[above] for above in leaf.path[:place])
+        }
+        ordered = [code for code in range(feature.n_codes) if not _is_missing(feature, code)]
+        known = sorted(frozenset.union(*beside) & set(ordered))
+        lower = {code: max((k for k in known if k <= code), default=min(known, default=None)) for code in ordered}
+        wide[position] = own | {code for code in ordered if lower[code] in own}
+    return wide
+
+
+def _is_missing(feature: Any, code: int) -> bool:
+    return bool(feature.has_missing and feature.n_codes > 2 and code == feature.n_values)
+
+
+def rising(w: World, model: Labelled, position: int, direction: int) -> bool:
+    """Whether no two points that differ in this feature alone, both in rules, are predicted the wrong way round."""
+    feature = w.coded.features[position]
+    values = range(feature.n_values)
+    boxes = [(_wide_conditions(w, model, leaf), label) for leaf, label in model]
+    others = [range(f.n_codes) if i != position else [0] for i, f in enumerate(w.coded.features)]
+    for point in itertools.product(*others):
+        along: list[list[float]] = [[] for _ in values]
+        for box, label in boxes:
+            if all(point[i] in codes for i, codes in box.items() if i != position):
+                for value in values:
+                    if value in box.get(position, values):
+                        along[value].append(label * direction)
+        highest = -math.inf
+        for labels in along:
+            if labels and min(labels) < highest:
+                return False
+            highest = max([highest, *labels])
+    return True
+
+
+def first_ordered(w: World) -> int:
+    """Position of the first column whose values have an order; that of the first one where none has."""
+    return next((i for i, f in enumerate(w.coded.features) if f.kind in ("numeric", "ordinal")), 0)
+
+
+def _monotone(direction: int) -> Demand:
+    def constraint(c: Any, w: World) -> Any:
+        feature = w.coded.features[first_ordered(w)]
+        return c.Monotone(feature.name, direction)
+
+    return Demand(
+        constraint,
+        model_ok=lambda w, model: rising(w, model, first_ordered(w), direction),
+        sees=lambda w, leaf: (leaf.path, frozenset(leaf.conditions.items())),
+    )
+
+
+MODEL = {"Monotone rising": _monotone(1), "Monotone falling": _monotone(-1)}
+
+DEMANDS = {**PATH, **ATTRIBUTE, **SAMPLE, **MODEL}
 
 
 # --- several at once --------------------------------------------------------------------------------------------------

@@ -53,6 +53,8 @@ def labelled(*labels: int) -> Labelled:
         # 3/4 of group a against 4/6 or 2/6 of group b.
         ("RuleParity of coverage", leaf({2, 3}), 1, True),
         ("RuleParity of coverage", leaf({2, 1}), 1, False),
+        # 4/6 of group b against none of group a.
+        ("RuleParity of coverage", leaf({3}), 1, False),
         ("Forbid", leaf({0}, 0, 1), 0, False),
         ("Together", leaf({0}, 1), 0, False),
         ("Together", leaf({0}), 0, True),

@@ -181,6 +181,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             )
         if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
             raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
+        if not np.isfinite(self.loss_by_leaves_[leaves - 1]):
+            raise ValueError(f"No tree with at most {leaves} leaves meets the constraints; use more leaves.")
         tree = family.tree(leaves)
         value = float(self.loss_by_leaves_[leaves - 1])
         # A bound for larger trees holds for smaller ones as well.

@@ -17,14 +17,14 @@ class SizedTrees:
 
     Attributes
     ----------
-    roots : sequence of Node
+    roots : sequence of Node or None
     losses : sequence of float
-        Never increasing.
+        Never increasing; infinite where there is no tree.
     proven : bool
         Whether the loss of every size is proven, not that of the largest tree alone.
     """
 
-    roots: Sequence[Node]
+    roots: Sequence[Node | None]
     losses: Sequence[float]
     proven: bool
 
@@ -69,7 +69,8 @@ class TreeFamily:
     def tree(self, leaves: int) -> Tree:
         """The best tree with at most this many leaves."""
         if leaves not in self._trees:
-            root = self._sizes.roots[leaves - 1]
+            # Where constraints allow no tree that small, the smallest that they allow stands for it.
+            root = next(root for root in self._sizes.roots[leaves - 1 :] if root is not None)
             tree = next((tree for node, tree in self._built if node is root), None)
             if tree is None:
                 assert self._reader is not None

@@ -71,7 +71,8 @@ class Plan:
         objective.check(training.target)
         setting = self._setting(training)
         constraints = check_constraints(self.constraints, setting)
-        features, dropped = training.features(self.n_bins, "quantile" if self.binning == "adaptive" else self.binning)
+        binning = "quantile" if self.binning == "adaptive" else self.binning
+        features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
         if dropped:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=4)

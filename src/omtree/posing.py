@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from omtree.constraints import Constraint, Setting, compile_constraints, monotone_violations, restrict_features
+from omtree.constraints import Constraint, Setting, compile_constraints, restrict_features
+from omtree.constraints.monotone import Monotony
 from omtree.constraints.samples import Strata
 from omtree.data.table import Feature, FloatArray, Table
 from omtree.graph import Categories, FeatureGraph
@@ -97,9 +98,7 @@ class Pose:
         target, weight = training.target, training.weight
         return self.objective.kernel(table, target, weight) or own_loss(self.objective, table, target, weight)
 
-    def _conflict(
-        self, monotone: Sequence[tuple[str, int]], table: Table, training: Training
-    ) -> Callable[[Path, Path], bool] | None:
+    def _conflict(self, monotone: Sequence[tuple[str, int]], table: Table, training: Training) -> Monotony | None:
         """Whether two rules predict the wrong way round along a feature."""
         position = {feature.name: i for i, feature in enumerate(table.features)}
         wanted = [(position[name], direction) for name, direction in monotone if name in position]
@@ -116,14 +115,7 @@ class Pose:
             samples = np.concatenate([np.arange(start[row], start[row + 1]) for row in rows])
             return float(self.objective.predict(RuleStatistics(targets=targets[samples], weights=weights[samples])))
 
-        def conflict(a: Path, b: Path) -> bool:
-            predictions = [prediction(a), prediction(b)]
-            return any(
-                monotone_violations([a, b], predictions, table.features, feature, direction)
-                for feature, direction in wanted
-            )
-
-        return conflict
+        return Monotony(table.features, tuple(wanted), prediction)
 
 
 def counts(constraints: Sequence[Constraint]) -> str:

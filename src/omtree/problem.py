@@ -88,7 +88,18 @@ class Problem:
     @property
     def free_labels(self) -> bool:
         """Whether a rule may be worth having with another label than its cheapest: what couples rules sees labels."""
-        return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conflict is not None)
+        return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conditions_matter)
+
+    @property
+    def conditions_matter(self) -> bool:
+        """Whether rules for the same rows may differ to the model as a whole: what couples rules sees conditions."""
+        return self.conflict is not None or len(self.sums) > 0
+
+    @property
+    def at_least(self) -> FloatArray:
+        """Limits of the constraints over the whole model: those of `rows`, then those of `sums`."""
+        limits = [row.at_least for row in self.rows] + [part.at_least for part in self.sums]
+        return np.array(limits, dtype=np.float64)
 
     @property
     def costs(self) -> FloatArray:

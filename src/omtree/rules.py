@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -85,7 +86,11 @@ class RuleSet(Sequence[Rule]):
         self.classes = tuple(classes)
         # Heaviest rule first, so that the first of the smallest counts is the answer.
         self._priority = np.array(sorted(range(len(self.rules)), key=lambda r: -self.rules[r].support), dtype=np.intp)
-        self._failures = _failure_tables([self.rules[r].conditions for r in self._priority])
+
+    @cached_property
+    def _failures(self) -> dict[int, npt.NDArray[np.uint8]]:
+        """Made when first asked for: a tree never does."""
+        return _failure_tables([self.rules[r].conditions for r in self._priority])
 
     @classmethod
     def from_paths(cls, paths: Sequence[Path], reader: Reader) -> RuleSet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, cast
@@ -24,8 +24,11 @@ from omtree.progress import Progress
 from omtree.reading import Reader
 from omtree.rules import RuleSet
 from omtree.scores import Additive, BestScore, best_score
+from omtree.search.conflicts import Attempt, solve_conflicts
 from omtree.search.constrained import Priced, TreeMaster, close_gap
 from omtree.search.fronts import attainable
+from omtree.search.summed import solve_summed
+from omtree.sums import merged, sums_of, within_limits
 from omtree.tree import Tree, summary_of
 
 NO_TREE = Solution(
@@ -36,6 +39,10 @@ NO_TREE = Solution(
     reason="No tree meets the constraints over the whole model; relax some of them.",
 )
 OUT_OF_TIME = "time_limit ended before any model met the constraints; raise it, or relax the constraints."
+
+
+class OutOfTimeError(ValueError):
+    """The time was over before any model was known."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ class RulesSolver:
                 )
             if solution.status == "interrupted":
                 raise KeyboardInterrupt
-            raise ValueError(OUT_OF_TIME)
+            raise OutOfTimeError(OUT_OF_TIME)
         return solution
 
     def _add_up(self, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
@@ -156,6 +163,8 @@ class RulesSolver:
             return replace(
                 branched.answer, status=branched.status, value=branched.value, bound=branched.bound, lp_value=None
             )
+        if problem.sums:
+            return columns.solve_listed(problem, self.options, deadline, start=start, progress=self.progress)
         if not problem.graph.levels and problem.plain and not problem.rows:
             return _single_rule(problem)
         return columns.solve(problem, self.options, deadline, start=start, progress=self.progress)
@@ -214,12 +223,16 @@ class TreeSolver:
             branched = solve_curved(problem, lambda additive: _additive(self._add_up(additive, deadline)))
             if branched.answer is None:
                 if branched.status != "infeasible":
-                    raise ValueError(OUT_OF_TIME)
+                    raise OutOfTimeError(OUT_OF_TIME)
                 return TreeAnswer(NO_TREE, None)
             solution = replace(
                 branched.answer.solution, status=branched.status, value=branched.value, bound=branched.bound
             )
             return TreeAnswer(solution, branched.answer.root)
+        if problem.conflict is not None:
+            return self._without_conflicts(problem, deadline)
+        if problem.sums:
+            return self._summed(problem, deadline)
         if problem.rows:
             return self._constrained(problem, deadline)
         found = self._search(problem, deadline, every_size=False)
@@ -232,7 +245,7 @@ class TreeSolver:
         if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
             status = "optimal" if found.value <= found.bound else "gap_reached"
         solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
-        if all(tree is not None for tree in found.trees) and np.isfinite(found.losses).all():
+        if not problem.plain or np.isfinite(found.losses).all():
             all_sizes = _sized(found)
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
         run = partial(self._search, problem, every_size=True)
@@ -241,20 +254,32 @@ class TreeSolver:
         )
 
     def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> search.TreeSolution:
-        options: dict[str, Any] = {
-            "splits": self.splits,
-            "max_children": self.max_children,
-            "n_jobs": self.n_jobs,
-            "cache_mb": self.cache_mb,
-            "deadline": deadline,
-        }
-        if problem.plain and problem.graph.levels:
-            return search.solve(problem, every_size=every_size, **options)
-        return search.solve_general(problem, **options)
+        if not problem.plain or not problem.graph.levels:
+            return self._general(problem, deadline)
+        return search.solve(
+            problem,
+            splits=self.splits,
+            max_children=self.max_children,
+            n_jobs=self.n_jobs,
+            cache_mb=self.cache_mb,
+            deadline=deadline,
+            every_size=every_size,
+        )
+
+    def _general(self, problem: Problem, deadline: Deadline) -> search.TreeSolution:
+        return search.solve_general(
+            problem,
+            splits=self.splits,
+            max_children=self.max_children,
+            n_jobs=self.n_jobs,
+            cache_mb=self.cache_mb,
+            deadline=deadline,
+        )
 
     def _constrained(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         def priced(additive: Problem, limit: Deadline) -> Priced:
-            found = self._search(additive, limit, every_size=True)
+            # With costs of many kinds the general search is the faster one.
+            found = self._general(additive, limit)
             roots = list({id(root): root for root in found.trees if root is not None}.values())
             return Priced(roots, found.bound, found.status == "optimal", found.interrupted)
 
@@ -277,7 +302,7 @@ class TreeSolver:
                 return TreeAnswer(NO_TREE, None)
             if closed.interrupted or relaxed.interrupted:
                 raise KeyboardInterrupt
-            raise ValueError(OUT_OF_TIME)
+            raise OutOfTimeError(OUT_OF_TIME)
         value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
         status: Status = "optimal" if closed.complete else "time_limit" if deadline.expired else "stopped"
         if closed.interrupted or relaxed.interrupted:
@@ -286,6 +311,56 @@ class TreeSolver:
             status = "gap_reached"
         solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
         return TreeAnswer(solution, closed.best.root)
+
+    def _without_conflicts(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        def solve(free: Problem) -> Attempt[TreeAnswer]:
+            try:
+                found = self._add_up(free, deadline)
+            except OutOfTimeError:
+                return Attempt(TreeAnswer(NO_TREE, None), (), math.inf, -math.inf, "time_limit")
+            leaves = [] if found.root is None else [merged(path) for path in leaves_of(found.root)]
+            solution = found.solution
+            return Attempt(found, leaves, solution.value, solution.bound, solution.status)
+
+        def relabelled(found: Attempt[TreeAnswer], labels: Sequence[int]) -> Attempt[TreeAnswer]:
+            assert found.answer.root is not None
+            root = _with_labels(found.answer.root, iter(labels))
+            leaves, costs = leaves_of(root), problem.row_costs()
+            value = float(sum(costs[leaf.covers(problem.table.codes), leaf.label].sum() for leaf in leaves))
+            return replace(found, answer=TreeAnswer(found.answer.solution, root), leaves=leaves, value=value)
+
+        started = deadline.elapsed
+        free_labels = problem.plain and not problem.rows and not problem.sums
+        agreed = solve_conflicts(problem, solve, deadline, self.gap, relabelled if free_labels else None)
+        if agreed.answer is None:
+            if agreed.status == "infeasible":
+                return TreeAnswer(NO_TREE, None)
+            if agreed.status == "interrupted":
+                raise KeyboardInterrupt
+            raise OutOfTimeError(OUT_OF_TIME)
+        seconds = {"search": deadline.elapsed - started}
+        solution = Solution((), agreed.status, agreed.value, agreed.bound, iterations=agreed.solves, seconds=seconds)
+        return TreeAnswer(solution, agreed.answer.root)
+
+    def _summed(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        free = self._add_up(replace(problem, sums=()), deadline)
+        if free.root is None:
+            return free
+        if within_limits(problem, sums_of(problem, leaves_of(free.root))):
+            return TreeAnswer(free.solution, free.root)
+        started = deadline.elapsed
+        found = solve_summed(problem, splits=self.splits, max_children=self.max_children, deadline=deadline)
+        seconds = {**free.solution.seconds, "sums": deadline.elapsed - started}
+        if found.root is not None:
+            return TreeAnswer(Solution((), "optimal", found.value, found.value, seconds=seconds), found.root)
+        if found.complete:
+            return TreeAnswer(NO_TREE, None)
+        # The trees of one leaf are soon looked at, and may be all that is known.
+        stump = solve_summed(replace(problem, max_leaves=1))
+        if stump.root is None:
+            raise OutOfTimeError(OUT_OF_TIME)
+        bound = min(free.solution.bound, stump.value)
+        return TreeAnswer(Solution((), "time_limit", stump.value, bound, seconds=seconds), stump.root)
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
@@ -326,6 +401,13 @@ def _search_sizes(run: Callable[..., search.TreeSolution], root: Node, value: fl
 
 def _n_leaves(node: Node) -> int:
     return sum(_n_leaves(child) for _, child in node.branches) or 1
+
+
+def _with_labels(node: Node, labels: Iterator[int]) -> Node:
+    """The tree with these labels at its leaves, in their order."""
+    if not node.branches:
+        return Node(next(labels))
+    return replace(node, branches=tuple((condition, _with_labels(child, labels)) for condition, child in node.branches))
 
 
 def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:

@@ -125,14 +125,14 @@ def test_dropping_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         dropped.append(int((~columns).sum()))
         keep(pool, columns)
 
-    first = engine._Run.__init__
+    first = engine.Run.__init__
 
-    def small(self: engine._Run, *arguments: object) -> None:
+    def small(self: engine.Run, *arguments: object) -> None:
         first(self, *arguments)  # type: ignore[arg-type]
         self.pool_limit = 12
 
     monkeypatch.setattr(engine.ColumnPool, "keep", counted)
-    monkeypatch.setattr(engine._Run, "__init__", small)
+    monkeypatch.setattr(engine.Run, "__init__", small)
     for seed in range(5):
         check_optimal(hard(seed), run(hard(seed).problem, Options(warm_start=False)))
     assert sum(dropped) > 0

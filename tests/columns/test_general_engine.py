@@ -87,7 +87,7 @@ def test_both_tools_of_the_proof_know_conflicts(seed: int, tool: str, monkeypatc
     def gives_up(*_: object, **__: object) -> MipAnswer:
         return MipAnswer(np.empty(0, dtype=np.int32), np.inf, -np.inf, complete=False)
 
-    monkeypatch.setattr(engine._Run, other, gives_up)
+    monkeypatch.setattr(engine.Run, other, gives_up)
     solution = run(case)
     assert solution.status == "optimal"
     assert solution.value == pytest.approx(best)

@@ -13,6 +13,7 @@ import datasets
 from omtree import OptimalTreeClassifier
 from omtree.deadline import Deadline
 from omtree.graph import FeatureGraph
+from omtree.losses import LinearLoss
 from omtree.problem import Node, Problem
 from omtree.search import solve
 
@@ -30,14 +31,14 @@ def test_the_best_tree_of_any_size_has_the_fewest_leaves(seed: int, splits: str)
     table = datasets.random_table(
         rng, int(rng.integers(2, 6)), int(rng.integers(8, 70)), weights="integer", max_values=3
     )
-    n_classes = table.counts.shape[1]
+    n_classes = table.statistics.shape[1]
     costs = 1.0 - np.eye(n_classes)
     if seed % 3 == 0:
         costs = rng.integers(0, 4, (n_classes, int(rng.integers(1, 4)))).astype(float)
     depth = int(rng.integers(1, 5))
     support = float(rng.choice([1.0, 2.0, 4.0, 9.0]))
     most = 2**depth if rng.random() < 0.5 else int(rng.integers(1, 2**depth + 1))
-    problem = Problem(table, FeatureGraph(table.features), costs, depth, most, support)
+    problem = Problem(table, FeatureGraph(table.features), LinearLoss(costs), depth, most, support)
     every = solve(problem, splits=splits, use_bounds=False)  # type: ignore[arg-type]
     fewest = 1 + int(np.flatnonzero(every.losses == every.value)[0]) if np.isfinite(every.value) else 0
     for use_bounds, use_cache, n_jobs in ((True, True, 1), (True, False, 1), (True, True, 2), (False, True, 1)):
@@ -71,7 +72,7 @@ def test_one_size_equals_brute_force(seed: int, splits: str) -> None:
 def test_the_bound_of_a_search_that_was_stopped() -> None:
     """At a deadline the bound is a whole loss that no tree undercuts."""
     table = datasets.tic_tac_toe().table()
-    problem = Problem(table, FeatureGraph(table.features), 1.0 - np.eye(2), 5, 32, 9.58)
+    problem = Problem(table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 5, 32, 9.58)
     best = solve(problem, splits="binary", every_size=False)
     assert (best.status, best.value) == ("optimal", 64)
     for seconds in (0.0, 0.001, 0.003, 0.01):
@@ -114,7 +115,7 @@ def test_a_pickle_holds_all_sizes() -> None:
     assert restored.loss_by_leaves_.tolist() == model.loss_by_leaves_.tolist()
     for leaves in (1, 4, 8):
         assert (restored.with_leaves(leaves).predict(X) == model.with_leaves(leaves).predict(X)).all()
-    assert restored._family._problem is None
+    assert restored._family._reader is None
     again = pickle.loads(pickle.dumps(restored))
     assert again.loss_by_leaves_.tolist() == model.loss_by_leaves_.tolist()
 

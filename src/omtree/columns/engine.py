@@ -72,10 +72,10 @@ def solve(
     progress : callable, optional
         Told how far the work is, now and then.
     """
-    return _Run(problem, options or Options(), deadline or Deadline(), progress).run(start)
+    return Run(problem, options or Options(), deadline or Deadline(), progress).run(start)
 
 
-class _Run:
+class Run:
     """One call of the engine: the best model and the best bound so far, and the phases that improve them."""
 
     def __init__(

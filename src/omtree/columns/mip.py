@@ -57,7 +57,7 @@ def solve_mip(
     if len(candidates) == 0:
         return MipAnswer(np.empty(0, dtype=np.int32), np.inf, np.inf, complete=True)
     model = _build(pool, candidates, cutoff)
-    cuts: list[IntArray] = []
+    cuts: list[tuple[IntArray, int]] = []
     while True:
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         solver.setOptionValue("output_flag", False)
@@ -70,8 +70,8 @@ def solve_mip(
         if deadline.remaining < 1e6:
             solver.setOptionValue("time_limit", deadline.remaining)
         solver.passModel(model)
-        for cut in cuts:
-            solver.addRow(-np.inf, 1.0, len(cut), cut, np.ones(len(cut)))
+        for cut, most in cuts:
+            solver.addRow(-np.inf, float(most), len(cut), cut, np.ones(len(cut)))
         if len(start):
             known = highspy.HighsSolution()
             known.col_value = np.isin(candidates, start).astype(float)
@@ -81,7 +81,10 @@ def solve_mip(
         if chosen is None:
             return MipAnswer(np.empty(0, dtype=np.int32), np.inf, run.bound, run.finished)
         columns = candidates[chosen > 0.5].astype(np.int32)
-        more = [cut for pair in pool.conflicts(columns) for cut in _cuts(pool, candidates, *pair)]
+        more = [(cut, 1) for pair in pool.conflicts(columns) for cut in _cuts(pool, candidates, *pair)]
+        if not more and not pool.meets_limits(columns):
+            # The solver's tolerance is wider than ours: this very choice is no model.
+            more = [(np.flatnonzero(chosen > 0.5).astype(np.int32), len(columns) - 1)]
         if not more:
             return MipAnswer(columns, float(pool.loss[columns].sum()), run.bound, run.finished)
         if not run.finished:
@@ -98,8 +101,8 @@ def _build(pool: ColumnPool, candidates: npt.NDArray[np.int64], cutoff: float) -
     matrix = sparse.vstack(
         [cover, sparse.csr_matrix(np.ones((1, n_columns))), sparse.csr_matrix(pool.extra[candidates].T)], format="csc"
     )
-    lower = [0.0, *(row.at_least for row in problem.rows)]
-    upper = [float(problem.max_leaves), *(np.inf for _ in problem.rows)]
+    lower = [0.0, *problem.at_least]
+    upper = [float(problem.max_leaves), *(np.inf for _ in problem.at_least)]
     if np.isfinite(cutoff):
         matrix = sparse.vstack([matrix, sparse.csr_matrix(loss)], format="csc")
         lower.append(-np.inf)

@@ -69,7 +69,7 @@ class ColumnPool:
         Numbers of the graph's conditions, padded with -1.
     label, loss : arrays, shape (n_columns,)
     cover : sparse matrix, shape (n_columns, n_rows)
-    extra : array, shape (n_columns, n_global_rows)
+    extra : array, shape (n_columns, n_global_rows + n_sums)
         What each rule adds to the constraints over the whole model.
     """
 
@@ -92,7 +92,7 @@ class ColumnPool:
         self.label: IntArray = np.empty(0, dtype=np.int32)
         self.loss: FloatArray = np.empty(0)
         self.cover = sparse.csr_matrix((0, n_rows))
-        self.extra: FloatArray = np.empty((0, len(problem.rows)))
+        self.extra: FloatArray = np.empty((0, len(problem.rows) + len(problem.sums)))
 
     def __len__(self) -> int:
         return len(self.loss)
@@ -134,6 +134,7 @@ class ColumnPool:
         self.loss = np.concatenate([self.loss, loss])
         self.cover = sparse.vstack([self.cover, cover], format="csr")
         extra = [self._by_label(cover, values, label) for values in self._extra_values]
+        extra += list(self._numbers(conditions[fresh], cover, label))
         self.extra = np.concatenate([self.extra, np.array(extra).reshape(len(extra), len(label)).T])
         return len(fresh) + cheaper
 
@@ -176,7 +177,7 @@ class ColumnPool:
         self, conditions: IntArray, start: npt.NDArray[np.int64], rows: IntArray, label: IntArray
     ) -> list[RuleKey]:
         """The key of each rule, from the rows of all of them one after the other."""
-        apart = self.problem.conflict is not None
+        apart = self.problem.conditions_matter
         return [
             (rows[start[j] : start[j + 1]].tobytes(), int(own), conditions[j].tobytes() if apart else b"")
             for j, own in enumerate(label)
@@ -234,10 +235,23 @@ class ColumnPool:
         if len(columns) == 0 or len(columns) > self.problem.max_leaves:
             return False
         covered = np.asarray(self.cover[columns].sum(axis=0)).ravel()
-        slack = self.extra[columns].sum(axis=0) - [row.at_least for row in self.problem.rows]
-        if not ((covered == 1).all() and (slack >= -1e-9 * (1 + np.abs(slack))).all()):
-            return False
-        return not self.conflicts(columns)
+        return bool((covered == 1).all()) and self.meets_limits(columns) and not self.conflicts(columns)
+
+    def meets_limits(self, columns: Sequence[int] | IntArray) -> bool:
+        """Whether these columns together keep the limits of the constraints over the whole model, up to rounding."""
+        limits = self.problem.at_least
+        slack = self.extra[columns].sum(axis=0) - limits
+        return bool((slack >= -1e-9 * np.maximum(1.0, np.abs(limits))).all())
+
+    def _numbers(self, conditions: IntArray, cover: sparse.csr_matrix, label: IntArray) -> FloatArray:
+        """What each rule adds to the sums over rules, shape (n_sums, n_rules)."""
+        numbers = np.empty((len(self.problem.sums), len(label)))
+        for j in range(len(label) if len(numbers) else 0):
+            places = [self._places[number] for number in conditions[j] if number >= 0]
+            tested = [(level.position, level.code_sets[i]) for level, i in places]
+            rows = np.sort(cover.indices[cover.indptr[j] : cover.indptr[j + 1]]).astype(np.uint32)
+            numbers[:, j] = [part.number(tested, rows, int(label[j])) for part in self.problem.sums]
+        return numbers
 
     @staticmethod
     def _by_label(cover: sparse.csr_matrix, values: FloatArray, label: IntArray) -> FloatArray:

@@ -54,7 +54,7 @@ def general_pricer(
     problem: Problem, pricer: _native.Pricer, judge: _native.RuleJudge, unit: float
 ) -> _native.GeneralPricer:
     """The kernel's pricer for a problem of any loss and any limits."""
-    return _native.GeneralPricer(pricer, judge, row_floors(problem, judge), unit, problem.conflict is not None)
+    return _native.GeneralPricer(pricer, judge, row_floors(problem, judge), unit, problem.conditions_matter)
 
 
 class RulePricer:

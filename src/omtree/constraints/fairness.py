@@ -241,7 +241,7 @@ class _RuleFairness(Constraint, abstract=True):
             class_position(self, self.class_, setting)
 
     def difference(self, facts: RuleFacts, setting: Setting, totals: FloatArray) -> float:
-        """The largest difference of the metric between two groups of a rule; 0 where fewer than two are in it."""
+        """The largest difference of the metric between two groups that have one; 0 where fewer than two do."""
         levels = range(len(setting.groups[self.group]))
         support = facts.group_sums(self.group)
         if self.metric == "coverage":
@@ -288,7 +288,8 @@ class RuleParity(_RuleFairness):
     tolerance : float
     metric : {"positive_rate", "accuracy", "coverage", "mean"}
         The share of the class among a group's samples in the rule; the share of the predicted class among them; the
-        rule's share of all the samples of a group; or, where the target is a number, its mean.
+        rule's share of all the samples of a group, which is 0 for a group that is not in it and counts as such; or,
+        where the target is a number, its mean.
     class_ : object, optional
         What "positive_rate" counts; by default the second of two classes.
 
@@ -350,7 +351,7 @@ class FairnessBudget(_RuleFairness):
     """Over all rules, the differences between the groups add up to at most `limit`.
 
     The difference of a rule is that of `RuleParity`: the largest between two groups that are in it, and 0 where fewer
-    than two are.
+    than two are; of coverage, the largest between any two groups.
 
     Parameters
     ----------

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from omtree.constraints.audit import Answers, ConstraintCheck
 from omtree.constraints.base import Constraint, Level, Setting, Shape, check_names
 from omtree.data.table import Feature
 from omtree.graph import Condition
+
+if TYPE_CHECKING:
+    from omtree.problem import Path
 
 
 class _HasConditions(Protocol):
@@ -61,6 +64,46 @@ class Monotone(Constraint):
             pairs = monotone_violations(answers.rules, predictions, answers.features, position, self.direction)
         first = pairs[0][0] if pairs else None
         yield ConstraintCheck.of(self, len(pairs), 0, "at most", part="pairs of rules that break it", rule=first)
+
+
+@dataclass(frozen=True, eq=False)
+class Monotony:
+    """What all monotone features of a problem demand of two rules of one model.
+
+    Attributes
+    ----------
+    features : sequence of Feature
+    wanted : tuple of (int, int)
+        Positions of the monotone features, and their directions.
+    prediction : callable
+        What a rule predicts: a number, or the position of a class.
+    """
+
+    features: Sequence[Feature]
+    wanted: tuple[tuple[int, int], ...]
+    prediction: Callable[[Path], float]
+
+    def __call__(self, a: Path, b: Path) -> bool:
+        """Whether two rules may not be in one model."""
+        return self.broken(a, b) is not None
+
+    def broken(self, a: Path, b: Path) -> tuple[Path, Path, int, int] | None:
+        """The rule of the smaller values, that of the larger ones, and the feature and direction they break."""
+        predictions = [self.prediction(a), self.prediction(b)]
+        for feature, direction in self.wanted:
+            for low, _ in monotone_violations([a, b], predictions, self.features, feature, direction):
+                return (a, b, feature, direction) if low == 0 else (b, a, feature, direction)
+        return None
+
+    def order(self, rules: Sequence[Path]) -> list[tuple[int, int]]:
+        """Pairs of rules of which the first must not predict more than the second."""
+        boxes = [{condition.feature: set(condition.codes) for condition in rule.conditions} for rule in rules]
+        return [
+            (low, high) if direction > 0 else (high, low)
+            for feature, direction in self.wanted
+            for low, high in permutations(range(len(rules)), 2)
+            if _ordered(boxes[low], boxes[high], feature, self.features[feature].n_values)
+        ]
 
 
 def monotone_violations(

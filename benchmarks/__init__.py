@@ -1,0 +1,1 @@
+"""The paper's experiments and today's rivals, side by side; see README.md in this folder."""

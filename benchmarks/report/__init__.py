@@ -1,0 +1,1 @@
+"""From the results file to docs/benchmarks.md."""

@@ -1,0 +1,83 @@
+"""What the results say, as numbers: means, ranks, rows won, solved over time, slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+ROW = ["data", "depth"]
+
+
+def frame(rows: Iterable[dict[str, Any]], protocol: str, status: str | None = "ok") -> pd.DataFrame:
+    """The rows of a protocol; of several versions of a method the last one run."""
+    chosen = [row for row in rows if row["protocol"] == protocol]
+    latest = {row["method"]: row["version"] for row in chosen if row["version"] != "absent"}
+    chosen = [row for row in chosen if row["version"] == latest.get(row["method"], "absent")]
+    table = pd.DataFrame([row for row in chosen if status is None or row["status"] == status])
+    columns = [*ROW, "method", "split", "test", "validation", "seconds", "proven", "errors", "lp_gap"]
+    return table.reindex(columns=[*columns, *(name for name in table if name not in columns)])
+
+
+def with_better(table: pd.DataFrame) -> pd.DataFrame:
+    """As before, with a method `best`: tree or rules, whichever did better on the validation rows of the split."""
+    ours = table[table["method"].isin(["tree", "rules"])]
+    both = ours.groupby([*ROW, "split"]).filter(lambda group: len(group) == 2)
+    if both.empty:
+        return table
+    # Among equals the tree: it is the simpler thing to read.
+    ordered = both.assign(second=both["method"] == "rules").sort_values(
+        ["validation", "second"], ascending=[False, True]
+    )
+    chosen = ordered.groupby([*ROW, "split"], sort=False).head(1).drop(columns="second")
+    return pd.concat([table, chosen.assign(method="best")], ignore_index=True)
+
+
+def means(table: pd.DataFrame, value: str = "test") -> pd.DataFrame:
+    """Mean over splits: a row for each data set and depth, a column for each method."""
+    return table.astype({value: float}).groupby([*ROW, "method"])[value].mean().unstack("method")
+
+
+def deviations(table: pd.DataFrame, value: str = "test") -> pd.DataFrame:
+    """Standard deviation over splits, with n - 1 as in the paper."""
+    return table.groupby([*ROW, "method"])[value].std(ddof=1).unstack("method")
+
+
+def splits(table: pd.DataFrame) -> pd.Series:
+    """The most splits that a method has."""
+    return table.groupby(["method", *ROW])["split"].nunique().groupby("method").max()
+
+
+def ranks(accuracy: pd.DataFrame, methods: list[str]) -> pd.Series:
+    """Average rank among these methods, over the rows that all of them have; 1 is best, equals share."""
+    return accuracy[methods].dropna().round(6).rank(axis=1, ascending=False).mean()
+
+
+def against(ours: pd.Series, theirs: pd.Series) -> pd.DataFrame:
+    """Rows that both have, and the difference at the three digits that the paper prints."""
+    both = pd.concat([ours.rename("ours"), theirs.rename("theirs")], axis=1).dropna()
+    return both.assign(difference=both["ours"].round(3) - both["theirs"].round(3))
+
+
+def won(table: pd.DataFrame) -> pd.Series:
+    """Share of the rows in which a column has the highest value, equals included, at three digits."""
+    rounded = table.dropna().round(3)
+    return rounded.eq(rounded.max(axis=1), axis=0).mean()
+
+
+def solved_over_time(table: pd.DataFrame, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds of the proven instances, sorted, and how many were proven by then."""
+    seconds = np.sort(table[(table["method"] == method) & table["proven"].fillna(False).astype(bool)]["seconds"])
+    return seconds, np.arange(1, len(seconds) + 1)
+
+
+def slope(x: Iterable[float], y: Iterable[float]) -> float:
+    """Of log y against log x: 1 is proportional growth."""
+    return float(np.polyfit(np.log(list(x)), np.log(list(y)), 1)[0])
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Of ratios."""
+    return float(np.exp(np.mean(np.log(list(values)))))

@@ -1,0 +1,159 @@
+"""The page says what the rows say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from benchmarks.protocols import PROTOCOLS
+from benchmarks.report import figures, paper, sections
+from benchmarks.report.page import write
+from benchmarks.sets import LARGE, SMALL
+
+
+def made_up(protocol: str) -> list[dict[str, Any]]:
+    """Every task of a protocol with figures that follow from the task."""
+    rows = []
+    for number, task in enumerate(PROTOCOLS[protocol]()):
+        better = {"tree": 0.02, "rules": 0.03, "cart": 0.0, "streed": 0.01}.get(task.method, 0.005)
+        row = {
+            **task.to_dict(),
+            "version": "1",
+            "status": "ok",
+            "date": "2026-01-01",
+            "machine": "a machine",
+            "test": 0.9 + better,
+            "validation": 0.9 + (0.01 if task.method == "rules" and task.split else 0.0),
+            "seconds": 0.1 * task.depth + 0.001 * number,
+            "proven": task.method not in ("cart", "chaid"),
+            "errors": 10 * task.depth,
+            "lp_gap": 0.01 if task.method == "rules" else None,
+            "peak_mb": 100.0,
+            "wall": 2.0,
+            "n": 100,
+        }
+        if "?" in task.data:
+            size = dict(part.split("=") for part in task.data.partition("?")[2].split("&"))
+            row |= {name: int(value) for name, value in size.items()}
+            row["seconds"] = row["rows"] * 1e-5 * task.depth**2
+        rows.append(row)
+    return rows
+
+
+def test_the_paper_has_all_its_figures() -> None:
+    """48 small rows, 12 large, 8 huge; the names are those of our sets, and a spot check holds."""
+    small, large = paper.accuracy("small"), paper.accuracy("large")
+    assert len(small) == 48
+    assert len(large) == 12
+    assert len(paper.accuracy("huge")) == 8
+    assert set(small.index.get_level_values("data")) == set(SMALL)
+    assert set(large.index.get_level_values("data")) == set(LARGE)
+    assert small.loc[("car-evaluation", 5), "OMT"] == 0.91
+    assert small.notna().all().all()
+    assert paper.solved(60) == {"OMT": 188, "FlowOCT": 137, "BinOCT": 95, "OCT": 59}
+
+
+def test_the_better_of_the_two_is_chosen_on_validation() -> None:
+    """Per split the structure with the higher validation accuracy counts, the tree among equals; test plays no part."""
+    rows = [
+        {"data": "a", "depth": 2, "split": split, "method": method, "validation": validation, "test": test}
+        for split, method, validation, test in (
+            (0, "tree", 0.8, 0.5),
+            (0, "rules", 0.7, 0.9),
+            (1, "tree", 0.7, 0.6),
+            (1, "rules", 0.8, 0.7),
+            (2, "tree", 0.7, 0.1),
+            (2, "rules", 0.7, 0.9),
+            (3, "tree", 0.7, 0.1),
+        )
+    ]
+    best = figures.with_better(pd.DataFrame(rows)).query("method == 'best'").set_index("split")["test"]
+    assert best.to_dict() == {0: 0.5, 1: 0.7, 2: 0.1}
+
+
+def test_ranks_and_rows_won() -> None:
+    """Equals share their rank, and both have won the row."""
+    table = pd.DataFrame({"a": [0.9, 0.8, 0.7], "b": [0.9, 0.7, 0.9], "c": [0.1, 0.1, 0.1]})
+    assert figures.ranks(table, ["a", "b", "c"]).to_dict() == pytest.approx({"a": 4.5 / 3, "b": 4.5 / 3, "c": 3.0})
+    assert figures.won(table).to_dict() == pytest.approx({"a": 2 / 3, "b": 2 / 3, "c": 0.0})
+
+
+def test_slope_and_mean() -> None:
+    """Quadratic growth has slope 2; the geometric mean of 2 and 8 is 4."""
+    assert figures.slope([1, 10, 100], [3, 300, 30000]) == pytest.approx(2)
+    assert figures.geometric_mean([2, 8]) == pytest.approx(4)
+
+
+def test_solved_over_time_counts_proofs_only() -> None:
+    """An instance without a proof does not count as solved."""
+    table = pd.DataFrame({"method": ["m"] * 3, "proven": [True, False, True], "seconds": [5.0, 1.0, 2.0]})
+    seconds, count = figures.solved_over_time(table, "m")
+    assert seconds.tolist() == [2.0, 5.0]
+    assert count.tolist() == [1, 2]
+
+
+def test_only_the_last_version_of_a_method_counts() -> None:
+    """Rows of an older version stay in the file and leave the page."""
+    rows = [
+        {
+            "protocol": "p",
+            "method": "tree",
+            "version": v,
+            "status": "ok",
+            "data": "a",
+            "depth": 2,
+            "split": 0,
+            "test": t,
+        }
+        for v, t in (("1", 0.1), ("2", 0.2))
+    ]
+    assert figures.frame(rows, "p")["test"].tolist() == [0.2]
+
+
+def test_one_thing_grows_at_a_time() -> None:
+    """Each curve of growth has the values of its protocol, and rows grow linearly here."""
+    curves = sections.growth_curves(figures.frame(made_up("growth"), "growth"))
+    assert list(curves) == ["rows", "columns", "depth", "bins", "leaves"]
+    assert len(curves["rows"]) == 7
+    assert figures.slope(curves["rows"].index, curves["rows"]["seconds"]) == pytest.approx(1)
+    assert figures.slope(curves["depth"].index, curves["depth"]["seconds"]) == pytest.approx(2)
+
+
+def test_the_page_has_every_section(tmp_path: Path) -> None:
+    """From full results come all sections, their pictures, and what was kept of earlier tables."""
+    rows = [row for protocol in PROTOCOLS for row in made_up(protocol)]
+    rows.append({**rows[0], "method": "gosdt", "status": "timeout", "reason": "killed after 60 s"})
+    page = tmp_path / "page.md"
+    write(rows, page)
+    text = page.read_text()
+    for title in ("small sets", "large sets", "Huge", "Today", "Growth", "Not run", "Rules: column", "Trees: exact"):
+        assert f"{title}" in text
+    pictures = sorted(path.name for path in (tmp_path / "page").glob("*.svg"))
+    assert pictures == ["growth.svg", "small-accuracy.svg", "small-solved.svg", "today-seconds.svg"]
+    assert "of 48** rows" in text
+    assert "| GOSDT | timeout |" in text
+
+
+def test_a_page_can_be_written_at_any_time(tmp_path: Path) -> None:
+    """Half-done results, or none, give a page as well."""
+    page = tmp_path / "page.md"
+    write([], page)
+    assert "No results yet" in page.read_text()
+    for protocol in PROTOCOLS:
+        rows = made_up(protocol)
+        for some in (rows[:3], [row for row in rows if row["method"] == "cart"][:3] or rows[:1]):
+            write(some, page)
+            assert "a machine" in page.read_text()
+
+
+def test_pictures_are_the_same_every_time(tmp_path: Path) -> None:
+    """Writing the page again changes nothing, so that a commit shows what is new."""
+    rows = made_up("growth")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write(rows, tmp_path / name / "page.md", tmp_path)
+    one, two = ((tmp_path / name / "page" / "growth.svg").read_bytes() for name in ("one", "two"))
+    assert one == two
