@@ -215,13 +215,15 @@ class Plan:
     ) -> Certificate:
         """What is known about the model, after an independent check of it."""
         found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
+        prices = problem.limits.prices
+        priced = prices is not None and prices.weight > 0
         certificate = Certificate(
             status=found.status,
             value=found.value,
             bound=found.bound,
             weight=training.total,
-            unit=objective.unit,
-            counted=objective.counted,
+            unit=f"{objective.unit} plus the price of the tests" if priced else objective.unit,
+            counted=objective.counted and not priced,
             score=objective.name if isinstance(objective, Score) else "",
             structure=self.structure,
             leaves=len(rules),
