@@ -26,12 +26,13 @@ from omtree.infeasible import conflicting, in_words, nearest
 from omtree.objectives import Objective, Score
 from omtree.objectives.error import Error
 from omtree.order import feature_positions
+from omtree.outcome import Outcome
 from omtree.parameters import least_support, most_leaves
 from omtree.posing import Pose
 from omtree.problem import Path, Problem
 from omtree.progress import reporter
 from omtree.reading import Reader
-from omtree.solving import Outcome, RulesSolver, TreeSolver, search_space
+from omtree.solving import RulesSolver, TreeSolver, search_space
 from omtree.thresholds import ThresholdSearch, cuts_in_words
 from omtree.training import Training
 

@@ -22,10 +22,10 @@ from omtree.data.binning import Binning, Impurity, entropy, quantile_thresholds,
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.losses import LinearLoss
+from omtree.outcome import TreeAnswer
 from omtree.posing import Pose
 from omtree.problem import Node, Problem
 from omtree.progress import Event, Progress
-from omtree.solving import TreeAnswer
 from omtree.training import Training
 
 #: Most solves, the first one on coarse bins included.

@@ -19,9 +19,10 @@ from omtree import OptimalTreeClassifier
 from omtree.data.table import Feature
 from omtree.deadline import Deadline
 from omtree.objectives.error import Error
+from omtree.outcome import TreeAnswer
 from omtree.posing import Pose
 from omtree.problem import Problem
-from omtree.solving import TreeAnswer, TreeSolver
+from omtree.solving import TreeSolver
 from omtree.thresholds import ThresholdSearch, cuts_in_words
 from omtree.training import Training
 
