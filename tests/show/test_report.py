@@ -106,7 +106,7 @@ def test_what_is_proven_is_said() -> None:
     assert "Proven optimal" in proven
     assert "It is proven that no other model of its kind makes fewer" in proven
     scored = " ".join(Page(render_report(examples.by_f1()[0])).words)
-    assert "has a F1 of" in scored
+    assert "the F1 is" in scored
     assert "It is proven that no other model of its kind has a higher one" in scored
     open_end = " ".join(Page(render_report(examples.numbers()[0])).words)
     assert "Not proven optimal, gap 50.0 %" in open_end

@@ -160,10 +160,10 @@ def _proof(certificate: Certificate) -> list[str]:
         sentences = [f"On the training data the model makes {value} {certificate.unit} in {weight}{share}."]
         less = "makes fewer"
     elif certificate.score:
-        sentences = [f"On the training data the model has a {certificate.score} of {number(1.0 - certificate.value)}."]
+        sentences = [f"On the training data the {certificate.score} is {number(1.0 - certificate.value)}."]
         less, limit = "has a higher one", f"have one above {number(1.0 - certificate.bound)}"
     else:
-        sentences = [f"On the training data the model has a {certificate.unit} of {value}."]
+        sentences = [f"On the training data the {certificate.unit} of the model is {value}."]
         less = "has a lower one"
     among = f" Compared were {certificate.search_space}." if certificate.search_space else ""
     if certificate.status == "optimal":
