@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo fit test lint format sanitize clean build bench bench-paper bench-large bench-rivals bench-report
+.PHONY: demo docs pictures fit test lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+  bench-report
 
 build: $(VENV)/.built
 
@@ -40,6 +41,19 @@ format: build
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i native/*.cpp native/*.hpp
+
+# The site, in build/site; a link that leads nowhere or a docstring that cannot be read is an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "built: build/site/index.html"
+
+$(VENV)/.docs: $(VENV)/.built
+	$(PIP) install --no-build-isolation -e ".[docs]"
+	touch $@
+
+# The pictures of the pages, made anew; needs Chromium.
+pictures: build
+	$(BIN)/python docs/pictures.py
 
 # The sanitizers must be loaded before Python itself, hence LD_PRELOAD; leaks of the interpreter are not ours.
 sanitize:

@@ -191,7 +191,7 @@ def flights(folder: Path, depths: list[int]) -> Iterator[tuple[str, ...]]:
         {
             "month": date.month,
             "day": date.day,
-            "weekday": date.dayofweek,
+            "weekday": date.day_of_week,
             "hour": date.hour + date.minute / 60,
             "distance": frame["distance"],
             "origin": frame["origin"],

@@ -10,8 +10,8 @@ from benchmarks.machine import versions
 from benchmarks.report import sections
 from benchmarks.runner import ROOT
 
-#: Tables of `columns.py`, `trees.py` and `accuracy.py`, kept as they were printed.
-FRAGMENTS = ("engines", "rules", "trees", "accuracy")
+#: Tables of the scripts beside the package, kept as they were printed.
+FRAGMENTS = ("engines", "rules", "trees", "accuracy", "objectives", "constraints")
 SECTIONS: tuple[Callable[[list[dict[str, Any]], Path], str], ...] = (
     sections.small,
     sections.large,

@@ -139,11 +139,11 @@ class Certificate:
             verb, rest = f"the model makes {value} {self.unit}", f"no model can make fewer than {bound}"
             none = "no model can make fewer"
         elif self.score:
-            verb, none = f"the model has a {self.score} of {number(1.0 - self.value)}", "no model has a higher one"
-            rest = f"no model has one above {number(1.0 - self.bound)}"
+            verb, none = f"the {self.score} of the model is {number(1.0 - self.value)}", "no model's is higher"
+            rest = f"no model's is above {number(1.0 - self.bound)}"
         else:
-            verb, rest = f"the model has a {self.unit} of {value}", f"no model has one below {bound}"
-            none = "no model has a lower one"
+            verb, rest = f"the {self.unit} of the model is {value}", f"no model's is below {bound}"
+            none = "no model's is lower"
         match self.status:
             case "optimal":
                 return f"optimal: {verb}, and it is proven that {none}"

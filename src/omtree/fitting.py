@@ -72,7 +72,8 @@ class Plan:
         objective.check(training.target)
         setting = self._setting(training)
         constraints = check_constraints(self.constraints, setting)
-        features, dropped = training.features(self.n_bins, "quantile" if self.binning == "adaptive" else self.binning)
+        binning = "quantile" if self.binning == "adaptive" else self.binning
+        features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
         if dropped:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=4)
@@ -215,13 +216,15 @@ class Plan:
     ) -> Certificate:
         """What is known about the model, after an independent check of it."""
         found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
+        prices = problem.limits.prices
+        priced = prices is not None and prices.weight > 0
         certificate = Certificate(
             status=found.status,
             value=found.value,
             bound=found.bound,
             weight=training.total,
-            unit=objective.unit,
-            counted=objective.counted,
+            unit=f"{objective.unit} plus the price of the tests" if priced else objective.unit,
+            counted=objective.counted and not priced,
             score=objective.name if isinstance(objective, Score) else "",
             structure=self.structure,
             leaves=len(rules),

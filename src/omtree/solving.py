@@ -183,20 +183,32 @@ class TreeSolver:
         )
 
     def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> search.TreeSolution:
-        options: dict[str, Any] = {
-            "splits": self.splits,
-            "max_children": self.max_children,
-            "n_jobs": self.n_jobs,
-            "cache_mb": self.cache_mb,
-            "deadline": deadline,
-        }
-        if problem.plain and problem.graph.levels:
-            return search.solve(problem, every_size=every_size, **options)
-        return search.solve_general(problem, **options)
+        if not problem.plain or not problem.graph.levels:
+            return self._general(problem, deadline)
+        return search.solve(
+            problem,
+            splits=self.splits,
+            max_children=self.max_children,
+            n_jobs=self.n_jobs,
+            cache_mb=self.cache_mb,
+            deadline=deadline,
+            every_size=every_size,
+        )
+
+    def _general(self, problem: Problem, deadline: Deadline) -> search.TreeSolution:
+        return search.solve_general(
+            problem,
+            splits=self.splits,
+            max_children=self.max_children,
+            n_jobs=self.n_jobs,
+            cache_mb=self.cache_mb,
+            deadline=deadline,
+        )
 
     def _constrained(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         def priced(additive: Problem, limit: Deadline) -> Priced:
-            found = self._search(additive, limit, every_size=True)
+            # With costs of many kinds the general search is the faster one.
+            found = self._general(additive, limit)
             roots = list({id(root): root for root in found.trees if root is not None}.values())
             return Priced(roots, found.bound, found.status == "optimal", found.interrupted)
 

@@ -76,11 +76,13 @@ class Training:
     def __len__(self) -> int:
         return len(self.target)
 
-    def features(self, n_bins: int, binning: Binning) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
+    def features(
+        self, n_bins: int, binning: Binning, group_levels: bool = True
+    ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
         """The columns that vary as features, and name and reason for each that was dropped."""
         target = self.target
         guide = target.values if target.is_number else target.labels
-        return make_features(self.columns, guide, len(target.classes), self.row_weight, n_bins, binning)
+        return make_features(self.columns, guide, len(target.classes), self.row_weight, n_bins, binning, group_levels)
 
     def table(self, features: tuple[Feature, ...], strata: Strata | None = None) -> Table:
         """The coded table, with the weights of the classes, or of strata of the samples."""

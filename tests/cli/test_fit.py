@@ -334,6 +334,8 @@ def test_interrupt_keeps_the_best_model(tmp_path):
     model = load(tmp_path / "model.json")
     assert model.certificate_.status == "interrupted"
     assert model.certificate_.bound <= model.certificate_.value
+    # No second search, for the trees of other sizes, has kept the person waiting.
+    assert "_family" not in vars(model)
     done = subprocess.run(
         [*OMTREE, "predict", "model.json", "data.csv"], cwd=tmp_path, capture_output=True, text=True, check=True
     )

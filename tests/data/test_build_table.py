@@ -214,7 +214,7 @@ def test_too_many_levels_are_pooled():
     frame = pd.DataFrame({"word": cells})
     y = np.arange(len(cells)) % 2
     with pytest.warns(UserWarning, match=r"Column 'word' has 300 levels; the 47 rarest are treated as one"):
-        (feature,), _ = make_features(read_columns(frame), y, 2)
+        (feature,), _ = make_features(read_columns(frame), y, 2, group_levels=False)
     assert feature.n_codes == 254
     assert feature.describe((253,)) == "word = (other)"
     codes = feature.encode(read_columns(pd.DataFrame({"word": ["w299", "w099", "w060", "new"]}))[0])
@@ -264,3 +264,27 @@ def test_thresholds_can_be_changed_afterwards():
     fine = dataclasses.replace(coarse, thresholds=cuts, n_values=len(cuts) + 1)
     assert make_table(columns, (coarse,), y, 2).n_rows == 2
     assert make_table(columns, (fine,), y, 2).n_rows == 100
+
+
+def test_very_many_levels_become_groups_along_the_target() -> None:
+    """Levels beyond a number are grouped with their neighbours along the target, and unknown ones stay unknown."""
+    rng = np.random.default_rng(0)
+    names = np.array([f"airport {i:03d}" for i in range(200)])
+    column = rng.integers(0, 200, size=4000)
+    target = column / 10 + rng.normal(size=4000)
+    frame = pd.DataFrame({"origin": names[column]})
+    with pytest.warns(UserWarning, match="'origin' has 200 levels; they are cut into 32 groups with similar targets"):
+        (feature,), _ = make_features(read_columns(frame), target, 0)
+    assert feature.n_values == 32
+    codes = feature.encode(read_columns(frame)[0])
+    assert np.unique(codes).size == 32
+    # Every level is in one group, and the groups are runs of levels along the mean target.
+    mean = pd.Series(target).groupby(column).mean()
+    of_level = pd.Series(codes).groupby(column).agg(["min", "max"])
+    assert (of_level["min"] == of_level["max"]).all()
+    along = of_level["min"][mean.sort_values().index].to_numpy()
+    assert (np.diff(along) != 0).sum() == 31
+    assert "airport" in feature.describe((3,))
+    assert feature.encode(read_columns(pd.DataFrame({"origin": ["elsewhere"]}))[0]).tolist() == [255]
+    kept, _ = make_features(read_columns(frame), target, 0, group_levels=False)
+    assert kept[0].n_values == 200

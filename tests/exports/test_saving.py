@@ -92,6 +92,15 @@ def test_fitted_tree(fitted, data, tmp_path):
         assert_same(fitted.with_leaves(leaves), again.with_leaves(leaves), X)
 
 
+def test_without_sizes(fitted, data):
+    """The trees of other sizes can be left out; the model predicts alike, and says that it has no other sizes."""
+    X, _ = data
+    again = from_json(fitted.to_json(sizes=False))
+    assert_same(fitted, again, X)
+    with pytest.raises(ValueError, match="with_leaves needs a model"):
+        again.with_leaves(2)
+
+
 def test_fitted_rules(data, tmp_path):
     """A saved set of rules predicts alike."""
     X, y = data

@@ -142,5 +142,5 @@ def test_what_cannot_be_asked_is_refused() -> None:
         attainable(problem, forms[:, :1], np.ones(2), 1.0)
     with pytest.raises(ValueError, match="budget"):
         attainable(problem, forms, np.ones(2), -1.0)
-    with pytest.raises(ValueError, match="at most 8"):
-        attainable(problem, np.repeat(forms, 5, axis=0), np.ones(10), 1.0)
+    with pytest.raises(ValueError, match="at most 16"):
+        attainable(problem, np.repeat(forms, 9, axis=0), np.ones(18), 1.0)

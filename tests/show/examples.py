@@ -13,6 +13,7 @@ from omtree.base import OptimalTreeBase
 from omtree.certificate import Certificate
 from omtree.constraints.audit import ConstraintCheck
 from omtree.data.table import Feature
+from omtree.family import BuiltFamily
 from omtree.graph import Condition, FeatureGraph
 from omtree.reading import TargetSummary
 from omtree.rules import Rule, RuleSet
@@ -158,7 +159,8 @@ def numbers() -> tuple[Any, pd.DataFrame, np.ndarray]:
         search_space="all <trees>",
         constraints=checks,
     )
-    model.loss_by_leaves_ = np.array([4 * value, 2 * value, 1.5 * value, value, value])
+    losses = [4 * value, 2 * value, 1.5 * value, value, value]
+    model._family = BuiltFamily([model.tree_] * len(losses), losses)
     return model, X, y
 
 

@@ -101,9 +101,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         except ValueError as fault:
             raise ValueError(_in_options(str(fault))) from fault
         model.target_name_ = request.target
-        if request.out is not None:
-            # First of all: whatever happens later, the model is there.
-            model.save(request.out)
+        _keep(model, request)
     if not request.quiet:
         for warning in caught:
             if issubclass(warning.category, UserWarning):
@@ -115,6 +113,28 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     _finish(model, request, features, y)
     fitted: OptimalTreeBase = model
     return fitted
+
+
+def _keep(model: Any, request: FitRequest) -> None:
+    """Save the model at once, and once more with the trees of every size where those are to be had.
+
+    They may have to be searched for, which is left out after a fit that ran out of time or was interrupted. Ctrl-C in
+    that search ends only the search.
+    """
+    if request.out is not None:
+        # First of all: whatever happens later, the model is there.
+        model.save(request.out, sizes=False)
+    if "_family" not in vars(model) or (request.out is None and request.report is None):
+        return
+    try:
+        if model.certificate_.status in ("optimal", "gap_reached"):
+            with terminal.progress(None, request.quiet):
+                if model.loss_by_leaves_.size and request.out is not None:
+                    model.save(request.out)
+            return
+    except KeyboardInterrupt:
+        terminal.note("interrupted: the trees of other sizes are left out")
+    del model._family  # so that nothing later searches for them
 
 
 def _finish(model: OptimalTreeBase, request: FitRequest, features: pa.Table, y: Any) -> None:

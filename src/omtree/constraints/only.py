@@ -16,16 +16,6 @@ from omtree.data.table import Feature, Pooled
 from omtree.data.wording import show_level
 
 
-@dataclass(frozen=True)
-class Group(Pooled):
-    """One level that stands for several, which no condition may tell apart."""
-
-    words: str = ""
-
-    def __str__(self) -> str:
-        return self.words
-
-
 @dataclass(frozen=True, repr=False)
 class Only(Constraint):
     """A feature is cut at these points, or split into these groups, and nowhere else.
@@ -147,5 +137,5 @@ class Only(Constraint):
 def _group(members: Sequence[Any], ordered: bool) -> Pooled:
     shown = list(map(show_level, members))
     if ordered:
-        return Group(frozenset(members), f"{shown[0]} to {shown[-1]}")
-    return Group(frozenset(members), " or ".join(shown)) if len(shown) <= 8 else Pooled(frozenset(members))
+        return Pooled(frozenset(members), f"{shown[0]} to {shown[-1]}")
+    return Pooled(frozenset(members), " or ".join(shown)) if len(shown) <= 8 else Pooled(frozenset(members))

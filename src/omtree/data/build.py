@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,6 +13,10 @@ from omtree import _native
 from omtree.data.binning import Binning, exact_thresholds, quantile_thresholds, supervised_thresholds
 from omtree.data.columns import Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
+from omtree.data.wording import show_level
+
+#: A nominal column with more levels than this is cut into at most so many groups of levels.
+MANY_LEVELS, GROUPED_LEVELS = 64, 32
 
 IntArray = npt.NDArray[np.integer[Any]]
 TargetArray = npt.NDArray[np.integer[Any] | np.floating[Any]]
@@ -25,6 +29,7 @@ def make_features(
     sample_weight: FloatArray | None = None,
     n_bins: int = 8,
     binning: Binning = "quantile",
+    group_levels: bool = True,
 ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
     """Turn the columns that vary into features.
 
@@ -43,6 +48,8 @@ def make_features(
     n_bins : int
         Most bins of a number.
     binning : {"quantile", "supervised", "exact"}
+    group_levels : bool
+        Whether a nominal column with very many levels is cut into groups of levels with similar targets.
 
     Returns
     -------
@@ -70,7 +77,7 @@ def make_features(
         if column.levels is None:
             made = _numeric_feature(column, position, y_codes, n_classes, weights, present, n_bins, binning)
         else:
-            made = _level_feature(column, position, y_codes, n_classes, weights)
+            made = _level_feature(column, position, y_codes, n_classes, weights, group_levels)
         if isinstance(made, str):
             dropped.append((column.name, made))
         else:
@@ -210,7 +217,12 @@ def _numeric_feature(
 
 
 def _level_feature(
-    column: Column, position: int, y_codes: TargetArray, n_classes: int, weights: FloatArray | None
+    column: Column,
+    position: int,
+    y_codes: TargetArray,
+    n_classes: int,
+    weights: FloatArray | None,
+    group_levels: bool,
 ) -> Feature | str:
     assert column.levels is not None
     # Shifted by one, so that missing cells are counted first.
@@ -240,8 +252,35 @@ def _level_feature(
     feature = Feature(column.name, position, column.kind, len(levels), has_missing, levels=levels)
     if column.kind == "ordinal":
         return feature
-    order = _target_order(feature.encode(column), feature.n_codes, y_codes, n_classes, weights)
-    return Feature(column.name, position, "nominal", len(levels), has_missing, levels=levels, target_order=order)
+    codes = feature.encode(column)
+    order = _target_order(codes, feature.n_codes, y_codes, n_classes, weights)
+    if group_levels and len(levels) > MANY_LEVELS:
+        feature = _grouped(feature, codes, order, weights)
+        warnings.warn(
+            f"Column {column.name!r} has {len(levels)} levels; they are cut into {feature.n_values} groups "
+            "with similar targets.",
+            stacklevel=3,
+        )
+        order = _target_order(feature.encode(column), feature.n_codes, y_codes, n_classes, weights)
+    return replace(feature, target_order=order)
+
+
+def _grouped(feature: Feature, codes: CodeArray, order: tuple[int, ...], weights: FloatArray | None) -> Feature:
+    """The feature with neighbours along the target in one level, so that the levels weigh about the same."""
+    assert feature.levels is not None
+    mass = np.bincount(codes, weights=weights, minlength=feature.n_codes)
+    along = [code for code in order if code < feature.n_values]
+    middle = np.cumsum(mass[along]) - mass[along] / 2
+    group = np.minimum((GROUPED_LEVELS * middle / mass[along].sum()).astype(int), GROUPED_LEVELS - 1)
+    levels: list[Any] = []
+    for g in np.unique(group):
+        members = [feature.levels[along[i]] for i in np.flatnonzero(group == g)]
+        if len(members) == 1:
+            levels += members
+            continue
+        inside = frozenset().union(*(m.members if isinstance(m, Pooled) else {m} for m in members))
+        levels.append(Pooled(inside, ", ".join(sorted(show_level(member) for member in members))))
+    return replace(feature, n_values=len(levels), levels=tuple(levels))
 
 
 def _target_order(

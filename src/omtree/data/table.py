@@ -27,12 +27,13 @@ MAX_CODES = 254
 
 @dataclass(frozen=True)
 class Pooled:
-    """One level that stands for all the rare levels of a column with too many."""
+    """One level that stands for several of a column with too many: the rare ones, or some with similar targets."""
 
     members: frozenset[Any]
+    text: str = "(other)"
 
     def __str__(self) -> str:
-        return "(other)"
+        return self.text
 
 
 @dataclass(frozen=True, eq=False)

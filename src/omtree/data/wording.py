@@ -98,7 +98,7 @@ def _group_words(feature: Feature, values: Sequence[int]) -> str:
 def _set_words(feature: Feature, values: Sequence[int], single: str = "=", several: str = "in") -> str:
     assert feature.levels is not None
     shown = [show_level(feature.levels[code]) for code in values]
-    if len(shown) == 1:
+    if len(shown) == 1 and ", " not in shown[0]:
         return f"{feature.name} {single} {shown[0]}"
     return f"{feature.name} {several} {{{', '.join(shown)}}}"
 

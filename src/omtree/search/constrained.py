@@ -26,7 +26,7 @@ from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
 CONVERGED = 1e-7
 MAX_ROUNDS = 200
 #: The first distance from the bound within which all trees are looked at, as a part of the bound.
-FIRST_BUDGET = 0.001
+FIRST_BUDGET = 0.003
 
 
 @dataclass(frozen=True, eq=False)

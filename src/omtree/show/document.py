@@ -38,13 +38,13 @@ _CLASS_TYPES = {"bool", "object", "str", *(f"{sign}int{bits}" for sign in ("", "
 _CLASS_TYPES |= {"float16", "float32", "float64"}
 
 
-def to_document(model: OptimalTreeBase) -> dict[str, Any]:
-    """The document of a fitted model."""
+def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]:
+    """The document of a fitted model, with or without the trees of every size."""
     from omtree import __version__
 
     classes: npt.NDArray[Any] | None = vars(model).get("classes_")
     names: npt.NDArray[Any] | None = vars(model).get("feature_names_in_")
-    family: TreeFamily | None = vars(model).get("_family")
+    family: TreeFamily | None = vars(model).get("_family") if sizes else None
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -64,7 +64,7 @@ def to_document(model: OptimalTreeBase) -> dict[str, Any]:
             "order": [level.position for level in model.graph_.levels],
         },
         "model": _model_out(model.rules_, model.tree_),
-        "sizes": None if family is None else _sizes_out(family, model.loss_by_leaves_.tolist()),
+        "sizes": None if family is None else _sizes_out(family),
         "certificate": to_plain(dataclasses.asdict(model.certificate_))["pairs"],
     }
 
@@ -149,7 +149,9 @@ def _feature_out(feature: Feature) -> dict[str, Any]:
     levels = None
     if feature.levels is not None:
         levels = [
-            {"pooled": sorted(map(to_plain, level.members), key=str)} if isinstance(level, Pooled) else to_plain(level)
+            {"pooled": sorted(map(to_plain, level.members), key=str), "text": level.text}
+            if isinstance(level, Pooled)
+            else to_plain(level)
             for level in feature.levels
         ]
     return {
@@ -186,8 +188,8 @@ def _feature_in(document: Mapping[str, Any], n_columns: int) -> Feature:
 
 
 def _level_in(level: Any) -> Any:
-    if isinstance(level, dict) and set(level) == {"pooled"}:
-        return Pooled(frozenset(from_plain(level["pooled"])))
+    if isinstance(level, dict) and "pooled" in level:
+        return Pooled(frozenset(from_plain(level["pooled"])), str(level.get("text", "(other)")))
     value = from_plain(level)
     if value is None or isinstance(value, (list, dict)):
         raise ValueError(f"{level!r} is no level")
@@ -301,14 +303,14 @@ def _shape_in(
     return _Split(split.pop(), tuple((condition, shape) for condition, shape, _ in below)), leaves
 
 
-def _sizes_out(family: TreeFamily, losses: Sequence[float]) -> dict[str, Any]:
+def _sizes_out(family: TreeFamily) -> dict[str, Any]:
     """The trees of all sizes, each different one once."""
     trees = [family.tree(leaves) for leaves in range(1, len(family) + 1)]
     different = list({id(tree): tree for tree in trees}.values())
     place = {id(tree): position for position, tree in enumerate(different)}
     return {
         "proven": family.proven,
-        "losses": to_plain(losses),
+        "losses": to_plain(family.losses),
         "tree_of_size": [place[id(tree)] for tree in trees],
         "trees": [_model_out(tree.rules, tree) for tree in different],
     }

@@ -14,22 +14,31 @@ if TYPE_CHECKING:
 class Exports:
     """Files and languages; every export answers as `predict` does, missing and never seen values included."""
 
-    def to_json(self) -> str:
-        """The whole model as JSON text: rules, tree, the trees of every size, certificate and parameters."""
+    def to_json(self, *, sizes: bool = True) -> str:
+        """The whole model as JSON text: rules, tree, the trees of every size, certificate and parameters.
+
+        Parameters
+        ----------
+        sizes : bool
+            Whether to keep the best trees of every size, for `with_leaves`. Those that nobody has asked for yet are
+            searched for first, which can take as long as the fit.
+        """
         from omtree.show import saving
 
-        return saving.to_json(_fitted(self))
+        return saving.to_json(_fitted(self), sizes=sizes)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, sizes: bool = True) -> None:
         """Write the model to a JSON file, for `omtree.load`; an old file is replaced in one step.
 
         Parameters
         ----------
         path : str or path
+        sizes : bool
+            Whether to keep the best trees of every size, as in `to_json`.
         """
         from omtree.show import saving
 
-        saving.save(_fitted(self), path)
+        saving.save(_fitted(self), path, sizes=sizes)
 
     def to_sql(self, table: str | None = None, *, probability_of: Any = None, quote: str = '"') -> str:
         """The model as a SQL ``CASE`` expression, or as a query over a table.

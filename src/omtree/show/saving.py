@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 _FAULTS = (KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError, OverflowError, RecursionError)
 
 
-def to_json(model: OptimalTreeBase) -> str:
+def to_json(model: OptimalTreeBase, *, sizes: bool = True) -> str:
     """The model as JSON text, one line for each of its parts."""
     lines = [
         f"{json.dumps(name)}: {json.dumps(part, ensure_ascii=False, allow_nan=False)}"
-        for name, part in to_document(model).items()
+        for name, part in to_document(model, sizes=sizes).items()
     ]
     return "{\n" + ",\n".join(lines) + "\n}"
 
@@ -63,9 +63,9 @@ def from_json(text: str, source: str = "The text") -> OptimalTreeBase:
         raise ValueError(f"{source} is a damaged model of omtree: {reason}.") from None
 
 
-def save(model: OptimalTreeBase, path: str | os.PathLike[str]) -> None:
+def save(model: OptimalTreeBase, path: str | os.PathLike[str], *, sizes: bool = True) -> None:
     """Write the model to a file, which is replaced in one step."""
-    write_text(path, to_json(model) + "\n")
+    write_text(path, to_json(model, sizes=sizes) + "\n")
 
 
 def load(path: str | os.PathLike[str]) -> OptimalTreeBase:
