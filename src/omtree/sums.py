@@ -34,10 +34,14 @@ def merged(path: Path) -> Path:
     return Path(tuple({condition.feature: condition for condition in path.conditions}.values()), path.label)
 
 
-def too_many_rules(problem: Problem) -> ValueError:
+class TooManyRulesError(ValueError):
+    """More rules than can be listed."""
+
+
+def too_many_rules(problem: Problem) -> TooManyRulesError:
     """The refusal of a problem whose rules cannot all be listed."""
     names = ", ".join(dict.fromkeys(part.constraint.title for part in problem.sums))
-    return ValueError(
+    return TooManyRulesError(
         f"There are too many rules to solve under {names}, which needs all of them at once; "
         "lower max_depth, n_bins or the number of columns."
     )

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +23,20 @@ from omtree.columns.mip import solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals, IntArray
 from omtree.columns.pricing import RulePricer, general_pricer, native_pricer
+from omtree.columns.start import leaves_of
 from omtree.deadline import Deadline
 from omtree.judging import make_judge
 from omtree.problem import Path, Problem, Solution
 from omtree.progress import Progress
-from omtree.sums import sums_of, too_many_rules, within_limits
+from omtree.search.summed import solve_summed
+from omtree.sums import TooManyRulesError, sums_of, too_many_rules, within_limits
 
 #: Most rules that are listed, labels and conditions told apart.
 MOST_RULES = 20_000
 #: The first distance from the bound up to which rules are listed, as a part of the bound.
 FIRST_STEP = 0.03
+#: Share of the time in which the best tree may be looked for, to start from.
+TREE_SHARE = 0.2
 
 
 def solve_listed(
@@ -68,9 +73,15 @@ def solve_listed(
     general = general_pricer(problem, native, judge, free.unit)
     pool = ColumnPool(problem, native, general)
     pricer = RulePricer(problem, pool, native, options, general)
-    best = _single_rule(pool)
+    best = _first_model(pool, deadline)
     bound, finished = free.bound, False
     for target in _targets(free):
+        # The last step is to show that there is no better model than the one known.
+        last = _loss(pool, best) - (1.0 if free.integral else free.zero)
+        finished = last < bound
+        if finished:
+            break
+        target = min(target, last)
         # Where no prices are known, nothing is known of any rule: all are listed.
         known = free.best_duals is not None and math.isfinite(target)
         duals = free.best_duals if known else Duals(np.zeros(problem.table.n_rows), 0.0, np.zeros(len(problem.rows)))
@@ -85,7 +96,7 @@ def solve_listed(
         answer = solve_mip(
             pool,
             _worth_choosing(pool),
-            best if math.isinf(target) else np.empty(0, dtype=np.int32),
+            np.empty(0, dtype=np.int32),
             cutoff=target if known else math.inf,
             integral=free.integral,
             gap=0.0,
@@ -96,7 +107,7 @@ def solve_listed(
             best = answer.columns if _loss(pool, answer.columns) < _loss(pool, best) else best
         if not answer.complete:
             break
-        finished = len(answer.columns) > 0 or not known
+        finished = len(answer.columns) > 0 or target == last or not known
         if finished:
             break
         bound = max(bound, target)
@@ -137,12 +148,17 @@ def _loss(pool: ColumnPool, columns: IntArray) -> float:
     return float(pool.loss[columns].sum()) if len(columns) else math.inf
 
 
-def _single_rule(pool: ColumnPool) -> IntArray:
-    """The best model of one rule for all rows; empty where there is none."""
-    everything = [Path((), label) for label in range(pool.problem.loss.n_labels)]
-    known = pool.add_paths([path for path in everything if pool.fits(path)])
-    single = sorted((column for column in known if pool.is_model([column])), key=lambda column: pool.loss[column])
-    return np.array(single[:1], dtype=np.int32)
+def _first_model(pool: ColumnPool, deadline: Deadline) -> IntArray:
+    """A model to start from: a single rule, or the leaves of the best tree if that is soon found; or none."""
+    models = [[Path((), label)] for label in range(pool.problem.loss.n_labels)]
+    try:
+        tree = solve_summed(pool.problem, deadline=Deadline(TREE_SHARE * min(deadline.remaining, 300.0)))
+    except TooManyRulesError:
+        tree = None
+    if tree is not None and tree.root is not None:
+        models.append(leaves_of(tree.root))
+    known = [pool.add_paths(paths) for paths in models if all(map(pool.fits, paths))]
+    return min(filter(pool.is_model, known), key=partial(_loss, pool), default=np.empty(0, dtype=np.int32))
 
 
 def _worth_choosing(pool: ColumnPool) -> npt.NDArray[np.int64]:
