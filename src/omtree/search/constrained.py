@@ -23,7 +23,7 @@ from omtree.problem import GlobalRow, Node, Problem
 from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
 
 #: Relative distance of master and bound at which the prices are good enough.
-CONVERGED = 1e-7
+CONVERGED = 3e-4
 MAX_ROUNDS = 200
 #: The first distance from the bound within which all trees are looked at, as a part of the bound.
 FIRST_BUDGET = 0.003
