@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from omtree.certificate import Certificate as Certificate
+    from omtree.disk.scan import scan as scan
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
     from omtree.estimators import OptimalTreeClassifier as OptimalTreeClassifier
@@ -32,6 +33,7 @@ _HOMES = {
     "RuleSet": "rules",
     "Tree": "tree",
     "load": "show.saving",
+    "scan": "disk.scan",
     "to_text": "show",
 }
 

@@ -14,6 +14,7 @@ from omtree.constraints import Constraint
 from omtree.data.binning import Binning
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.disk.scan import is_scan
 from omtree.graph import Categories
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
@@ -169,7 +170,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         self.beta = beta
         self.smoothing = smoothing
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the best model for the data.
 
         Parameters
@@ -199,6 +200,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         deadline = Deadline(self.time_limit)
 
         def read() -> Training:
+            if is_scan(X):
+                return self._scanned(X, y, sample_weight, groups, deadline, self.class_weight)
             return Training.of_classes(X, y, sample_weight, self.class_weight, self.feature_kinds)
 
         training = self._fit(X, read, groups, objective, deadline)
@@ -370,7 +373,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         self.quantile = quantile
         self.delta = delta
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the best model for the data.
 
         Parameters
@@ -396,7 +399,13 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         check_parameters(vars(self))
         objective = find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
         deadline = Deadline(self.time_limit)
-        self._fit(X, lambda: Training.of_numbers(X, y, sample_weight, self.feature_kinds), groups, objective, deadline)
+
+        def read() -> Training:
+            if is_scan(X):
+                return self._scanned(X, y, sample_weight, groups, deadline)
+            return Training.of_numbers(X, y, sample_weight, self.feature_kinds)
+
+        self._fit(X, read, groups, objective, deadline)
         return self
 
     @property

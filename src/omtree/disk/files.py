@@ -201,10 +201,12 @@ def _in_words(column: TypedColumn) -> str:
 
 
 def _sink(source: Any, path: str) -> None:
-    """A lazy frame as a file, without holding all of it."""
-    frame = nw.from_native(source)
-    assert isinstance(frame, nw.LazyFrame)
-    frame.sink_parquet(path)
+    """A relation or lazy frame as a file, without holding all of it."""
+    native = nw.to_native(source, pass_through=True)
+    if type(native).__name__ == "DuckDBPyRelation":
+        native.write_parquet(path)
+    else:
+        nw.from_native(native).lazy().sink_parquet(path)
 
 
 def _from_arrow(connection: duckdb.DuckDBPyConnection, file: str, path: str) -> None:
@@ -270,8 +272,7 @@ def _interpreted(
             f"bool_or(regexp_matches({cell}, {text_literal(_LEADING_ZERO)}))",
             f"bool_and(regexp_matches({cell}, {text_literal(_DATE)}))",
         ]
-    found = connection.sql(f"SELECT {', '.join(tests)} FROM {_reader([path])}").fetchone()
-    assert found is not None
+    (found,) = connection.sql(f"SELECT {', '.join(tests)} FROM {_reader([path])}").fetchall()
     columns = dict(schema)
     for place, name in enumerate(wanted):
         present, numbers, zeros, dates = found[4 * place : 4 * place + 4]

@@ -11,20 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from omtree.data.columns import Column
 from omtree.data.summaries import N_RANGES, Points, Ranges
-from omtree.disk.files import find_files, read_columns_of, text_literal, typed_column
+from omtree.disk.files import find_files, read_columns_of, text_literal
 from omtree.disk.scan import Scan
 
 #: Rows that are fetched at a time.
 BATCH_ROWS = 1 << 17
 #: DuckDB's part of the memory, and the memory that a thread of it should have.
 _SHARE, _THREAD_MEMORY = 0.35, 150 * 10**6
-_VIEW = "omtree_rows"
 
 
 class Rows:
@@ -49,18 +47,9 @@ class Rows:
         self.folder = Path(tempfile.mkdtemp(prefix="omtree-", dir=scan.temp_directory))
         self._own: Any = None
         try:
-            source = scan.source
-            if not isinstance(source, tuple) and type(source).__name__ != "DuckDBPyRelation":
-                native = nw.to_native(source, pass_through=True)
-                source = native if type(native).__name__ == "DuckDBPyRelation" else source
-            if type(source).__name__ == "DuckDBPyRelation":
-                self._relation = source
-                typed = [typed_column(*pair) for pair in zip(source.columns, source.types, strict=True)]
-            else:
-                own = self._own = duckdb.connect(config=_settings(scan.memory, self.folder))
-                with self._in_words():
-                    rows, typed = read_columns_of(scan, own, self.folder)
-                    self._relation = own.sql(f"SELECT * FROM {rows}")
+            self._settings = _settings(scan.memory, self.folder)
+            with self._in_words():
+                self._source, typed = read_columns_of(scan, self._connection, self.folder)
             self.columns = {column.name: column for column in typed}
         except BaseException:
             self.close()
@@ -73,13 +62,11 @@ class Rows:
 
     def close(self) -> None:
         """Forget the rows and remove what was written; more than once is no harm."""
-        if self._own is not None:
-            self._own.close()
-            self._own = None
+        self.rest()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def disconnect(self) -> None:
-        """Give back DuckDB's memory; nothing can be read any more, but files in the folder stay."""
+    def rest(self) -> None:
+        """Give back DuckDB's memory until rows are read again."""
         if self._own is not None:
             self._own.close()
             self._own = None
@@ -93,17 +80,24 @@ class Rows:
     def fetch_one(self, select: str) -> tuple[Any, ...]:
         """The one row of ``SELECT select FROM rows``."""
         with self._in_words():
-            found: tuple[Any, ...] = self._query(select).fetchone()
-        return found
+            (found,) = self._query(select).fetchall()
+        return tuple(found)
 
     def batches(self, select: str, rest: str = "") -> Iterator[list[npt.NDArray[Any]]]:
         """The columns of ``SELECT select FROM rows rest`` part by part, in the order of the rows."""
         with self._in_words():
-            for batch in self._query(select, rest).to_arrow_reader(BATCH_ROWS):
-                yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            with self._query(select, rest).to_arrow_reader(BATCH_ROWS) as reader:
+                for batch in reader:
+                    yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
 
     def _query(self, select: str, rest: str = "", cells: str = "*") -> Any:
-        return self._relation.query(_VIEW, f"SELECT {select} FROM (SELECT {cells} FROM {_VIEW}) {rest}")
+        return self._connection.sql(f"SELECT {select} FROM (SELECT {cells} FROM {self._source}) {rest}")
+
+    @property
+    def _connection(self) -> Any:
+        if self._own is None:
+            self._own = import_duckdb().connect(config=self._settings)
+        return self._own
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -211,6 +205,9 @@ def _settings(memory: int, folder: Path) -> dict[str, Any]:
         "threads": max(1, min(os.cpu_count() or 1, own // _THREAD_MEMORY)),
         "temp_directory": str(folder / "duckdb"),
         "preserve_insertion_order": True,
+        "enable_external_file_cache": False,
+        # The statistics in Parquet files know nothing of NaN, and conclusions from them can be wrong.
+        "disabled_optimizers": "statistics_propagation",
     }
 
 

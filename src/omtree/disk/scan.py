@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
+from narwhals.dependencies import is_duckdb_relation, is_polars_lazyframe
 
 #: Memory where no limit is given, as a share of what the machine has free.
 _SHARE_OF_FREE = 0.5
@@ -77,7 +78,7 @@ def scan(
     source : path, sequence of paths, DuckDB relation or lazy frame
         Files, folders or patterns such as ``"folder/*.parquet"``: Parquet, CSV (also compressed by gzip) or Arrow,
         told apart by their first bytes. Several files are read in the order of their names, as one table. Or a DuckDB
-        relation, or a lazy frame of polars or narwhals.
+        relation, or a lazy frame of polars or narwhals: it is computed once, into a temporary file.
     target : str
         The column to predict.
     columns : sequence of str, optional
@@ -144,9 +145,7 @@ def is_scan(X: Any) -> bool:
 
 def is_lazy(X: Any) -> bool:
     """Whether X is a DuckDB relation or a lazy frame."""
-    if type(X).__name__ == "DuckDBPyRelation":
-        return True
-    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+    return isinstance(X, nw.LazyFrame) or is_duckdb_relation(X) or is_polars_lazyframe(X)
 
 
 def as_scan(X: Any, y: Any, sample_weight: Any, groups: Any) -> Scan:
