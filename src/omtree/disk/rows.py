@@ -23,7 +23,7 @@ from omtree.disk.scan import Scan
 #: Rows that are fetched at a time.
 BATCH_ROWS = 1 << 17
 #: DuckDB's part of the memory, and the memory that a thread of it should have.
-_SHARE, _THREAD_MEMORY = 0.35, 150 * 10**6
+_SHARE, _THREAD_MEMORY = 0.35, 100 * 10**6
 
 
 class Rows:
@@ -39,6 +39,8 @@ class Rows:
         A private folder for temporary files; `close` removes it.
     columns : dict of str to TypedColumn
         What there is, by name, in order.
+    memory : int
+        Bytes that are left of the limit for all that a fit does; what the process has before counts as well.
     """
 
     def __init__(self, scan: Scan) -> None:
@@ -47,8 +49,9 @@ class Rows:
         self._paths = find_files(scan.source) if isinstance(scan.source, tuple) else []
         self.folder = Path(tempfile.mkdtemp(prefix="omtree-", dir=scan.temp_directory))
         self._own: Any = None
+        self.memory = max(scan.memory // 4, scan.memory - _resident())
         try:
-            self._settings = _settings(scan.memory, self.folder)
+            self._settings = _settings(self.memory, self.folder)
             with self._in_words():
                 self._source, typed = read_columns_of(scan, self._connection, self.folder)
             self.columns = {column.name: column for column in typed}
@@ -98,6 +101,7 @@ class Rows:
     def _connection(self) -> Any:
         if self._own is None:
             self._own = import_duckdb().connect(config=self._settings)
+            self._own.execute("SET enable_progress_bar = false")
         return self._own
 
     @contextmanager
@@ -222,6 +226,15 @@ def _settings(memory: int, folder: Path) -> dict[str, Any]:
         # The statistics in Parquet files know nothing of NaN, and conclusions from them can be wrong.
         "disabled_optimizers": "statistics_propagation",
     }
+
+
+def _resident() -> int:
+    """Bytes of memory that the process has now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 250 * 10**6  # about what the packages take
 
 
 def _sentence(fault: str, paths: Sequence[str]) -> str:
