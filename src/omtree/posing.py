@@ -104,9 +104,7 @@ class Pose:
         assert isinstance(self.objective, LabelCosts)
         loss = LinearLoss(self.objective.matrix(training.counts.totals))
         table = training.totals(graph.features)
-        return Problem(
-            table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts
-        )
+        return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
 
     def _table(self, training: Training, features: tuple[Feature, ...], strata: Strata | None) -> Table:
         target = training.target

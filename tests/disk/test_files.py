@@ -55,9 +55,7 @@ def test_csv_is_read_as_on_the_command_line(way: str, packed: bool, tmp_path: Pa
     path = tmp_path / ("rows.csv.gz" if packed else "rows.csv")
     path.write_bytes(gzip.compress(CSV.encode()) if packed else CSV.encode())
     rows = read_table(str(path), missing=["?"])
-    here = OptimalTreeClassifier(max_depth=2, min_samples_leaf=1).fit(
-        rows.drop_columns(["y"]), rows["y"].to_numpy()
-    )
+    here = OptimalTreeClassifier(max_depth=2, min_samples_leaf=1).fit(rows.drop_columns(["y"]), rows["y"].to_numpy())
     there = OptimalTreeClassifier(max_depth=2, min_samples_leaf=1).fit(scan(path, "y", missing=["?"]))
     assert_same_model(here, there)
     assert [feature.kind for feature in there.rules_.features] == ["numeric", "numeric", "nominal", "nominal"]
@@ -143,8 +141,7 @@ def test_a_type_that_changes(ending: str, tmp_path: Path) -> None:
         pq.write_table(pa.table({"a": [1, 2], "y": [0, 1]}), tmp_path / "1.parquet")
         pq.write_table(pa.table({"a": ["one", "2"], "y": [0, 1]}), tmp_path / "2.parquet")
     assert (
-        complaint(tmp_path)
-        == f"The column 'a' is a number in {tmp_path}/1.{ending} and text in {tmp_path}/2.{ending}."
+        complaint(tmp_path) == f"The column 'a' is a number in {tmp_path}/1.{ending} and text in {tmp_path}/2.{ending}."
     )
 
 

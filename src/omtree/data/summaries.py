@@ -166,7 +166,9 @@ def quantile_points(counts: NumberCounts, low: float, high: float, n_bins: int, 
         known.append(_ends(ranges, ~hit))
         # A span that cannot be divided any more has few values, however many rows.
         divide = hit & (ranges.rows > most_rows) & (len(ranges) > 1)
-        open_spans += zip(ranges.low[divide].tolist(), ranges.high[divide].tolist(), start[divide].tolist(), strict=True)
+        open_spans += zip(
+            ranges.low[divide].tolist(), ranges.high[divide].tolist(), start[divide].tolist(), strict=True
+        )
         exact = ranges.number[hit & ~divide].tolist()
         if exact:
             known.append(counts.points(low, high, exact))

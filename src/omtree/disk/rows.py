@@ -8,16 +8,16 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from omtree.data.columns import Column
 from omtree.data.summaries import N_RANGES, Points, Ranges
-from omtree.disk.files import find_files, read_columns_of, text_literal
+from omtree.disk.files import TypedColumn, find_files, read_columns_of, text_literal
 from omtree.disk.scan import Scan
 
 #: Rows that are fetched at a time.
@@ -64,6 +64,13 @@ class Rows:
         """What the rows are called in a complaint."""
         return self._paths[0] if self._paths else "The relation"
 
+    def column(self, name: str, what: str) -> TypedColumn:
+        """A column by its name; what it is for is said when there is none."""
+        if name not in self.columns:
+            shown = ", ".join(map(repr, list(self.columns)[:8])) + (" and more" if len(self.columns) > 8 else "")
+            raise ValueError(f"{self.name} has no column {name!r} for {what}; it has {shown}.")
+        return self.columns[name]
+
     def close(self) -> None:
         """Forget the rows and remove what was written; more than once is no harm."""
         self.rest()
@@ -89,10 +96,9 @@ class Rows:
 
     def batches(self, select: str, rest: str = "") -> Iterator[list[npt.NDArray[Any]]]:
         """The columns of ``SELECT select FROM rows rest`` part by part, in the order of the rows."""
-        with self._in_words():
-            with self._query(select, rest).to_arrow_reader(BATCH_ROWS) as reader:
-                for batch in reader:
-                    yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        with self._in_words(), self._query(select, rest).to_arrow_reader(BATCH_ROWS) as reader:
+            for batch in reader:
+                yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
 
     def _query(self, select: str, rest: str = "", cells: str = "*") -> Any:
         return self._connection.sql(f"SELECT {select} FROM (SELECT {cells} FROM {self._source}) {rest}")
@@ -166,6 +172,21 @@ def _range(low: float, high: float) -> str:
         return f"TRY_CAST((x - {double(low)}) * {double(scale)} AS USMALLINT)"
     scale = N_RANGES / (high / 2 - low / 2) / 2
     return f"TRY_CAST(x * {double(scale)} - {double(low * scale)} AS USMALLINT)"
+
+
+def first_look(scan: Scan) -> tuple[dict[str, str], npt.NDArray[Any]]:
+    """The columns of the first file and their families, and some of the different targets in it.
+
+    Parameters
+    ----------
+    scan : Scan
+    """
+    if isinstance(scan.source, tuple):
+        scan = replace(scan, source=(find_files(scan.source)[0],))
+    with closing(Rows(scan)) as rows:
+        goal = rows.column(scan.target, "the target")
+        (targets,) = rows.fetch("y", "WHERE y IS NOT NULL GROUP BY y LIMIT 1000", f"{goal.raw} AS y")
+        return {column.name: column.family for column in rows.columns.values()}, targets
 
 
 def double(value: float) -> str:
@@ -253,6 +274,7 @@ def _sentence(fault: str, paths: Sequence[str]) -> str:
         if "not utf-8" in fault:
             return f"{file} is not UTF-8 text (line {line[1]}); save it as UTF-8 (or as Parquet)."
         return f"{file} cannot be read as CSV: line {line[1]} is damaged."
-    reason = re.sub(rf"""(Failed to read file|Error while reading file)? ?["']?{re.escape(file)}["']?:? ?""", "", reason)
+    reason = re.sub(
+        rf"""(Failed to read file|Error while reading file)? ?["']?{re.escape(file)}["']?:? ?""", "", reason
+    )
     return f"{file} is damaged or cannot be read: {reason.strip().rstrip('.') or 'unknown reason'}."
-

@@ -124,7 +124,9 @@ class ScannedTraining(Training):
     def sample(self, size: int, seed: int) -> Training:
         """A part of the samples in memory: the same that would be drawn were all of them there."""
         n_rows = len(self)
-        chosen = np.arange(n_rows) if size == n_rows else np.random.default_rng(seed).choice(n_rows, size, replace=False)
+        chosen = (
+            np.arange(n_rows) if size == n_rows else np.random.default_rng(seed).choice(n_rows, size, replace=False)
+        )
         chosen.sort()
         fields = self.contents.fields
         parts: list[Arrays] = []
@@ -320,9 +322,7 @@ class _ClassRows:
         self._n_weights = 2 if training.class_scale is not None else int(self._weighted)
         self._width = len(features) + 1 + len(training.groups)
         row_bytes = 5 * self._width + 16 * n_classes + 100
-        self._merger = Merger(
-            self._width, self._n_weights, int(_TABLE_SHARE * training.rows.memory / row_bytes)
-        )
+        self._merger = Merger(self._width, self._n_weights, int(_TABLE_SHARE * training.rows.memory / row_bytes))
 
     def add(self, codes: CodeArray, labels: npt.NDArray[Any], *others: npt.NDArray[Any]) -> bool:
         """Take in rows with their labels, groups and weights; False where they are too many for memory."""
