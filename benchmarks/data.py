@@ -47,9 +47,9 @@ OPENML: dict[str, dict[str, Any]] = {
 }
 
 
-#: Sets of which the paper counts the training rows, but must have used the test rows too, as OpenML has them: among its
-#: figures are 0.993 +- 0.007 for CART on monks-3, where 6 of 122 training labels are wrong and a quarter is 31 rows, the
-#: share of the larger class in both files together for monks-2, and multiples of 1/40 for hayes-roth.
+#: Sets of which the paper counts the training rows, but must have used the test rows too, as OpenML has them: among
+#: its figures are 0.993 +- 0.007 for CART on monks-3, where 6 of 122 training labels are wrong and a quarter is 31
+#: rows, the share of the larger class in both files together for monks-2, and multiples of 1/40 for hayes-roth.
 WITH_TEST_ROWS = ("monks-1", "monks-2", "monks-3", "hayes-roth")
 
 
