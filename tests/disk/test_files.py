@@ -267,5 +267,5 @@ def test_more_than_fits_is_refused_where_it_must(spilled: None, tmp_path: Path) 
     for options in ({"objective": "gini"}, {"objective": "f1"}, {"structure": "rules"}):
         with pytest.raises(ValueError, match="do not fit into memory even when merged"):
             OptimalTreeClassifier(binning="quantile", **options).fit(scan(path, "y", columns=COLUMNS))
-    with pytest.raises(ValueError, match="rows of a numeric target need about .* raise memory_limit"):
+    with pytest.raises(ValueError, match=r"rows of a numeric target need about .* raise memory_limit"):
         OptimalTreeRegressor().fit(scan(path, "amount", columns=COLUMNS))

@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omtree.cli import terminal
@@ -210,29 +210,29 @@ def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
 
     if request.data == "-":
         raise ValueError("--memory-limit needs files; standard input is read into memory.")
-    options = {"delimiter": request.delimiter, "missing": request.missing}
-    known, targets = first_look(scan(request.data, request.target, **options))
+    asked = scan(
+        request.data,
+        request.target,
+        weight=request.weight,
+        groups=request.groups,
+        memory_limit=request.memory_limit,
+        delimiter=request.delimiter,
+        missing=request.missing,
+    )
+    known, targets = first_look(asked)
     others = {request.target, request.weight, *request.groups}
     for what, names in (("to drop", request.drop), ("for --kind", kinds)):
         unknown = [name for name in names if name not in known or name in others]
         if unknown:
             raise ValueError(f"{request.data} has no column {unknown[0]!r} {what}{suggest(unknown[0], known)}.")
-    columns = [name for name in known if name not in others and name not in request.drop]
-    found = scan(
-        request.data,
-        request.target,
-        columns=columns,
-        weight=request.weight,
-        groups=request.groups,
-        memory_limit=request.memory_limit,
-        **options,
-    )
+    columns = tuple(name for name in known if name not in others and name not in request.drop)
+    rows = replace(asked, columns=columns)
     # Levels are texts on the command line; those of a column of numbers are numbers.
     levels = {
         name: [float(level) for level in kind] if isinstance(kind, list) and known[name] == "number" else kind
         for name, kind in kinds.items()
     }
-    return Asked(choose_task(targets, request.target, request.task, request.notes), found, None, {}, levels)
+    return Asked(choose_task(targets, request.target, request.task, request.notes), rows, None, {}, levels)
 
 
 def stays_on_disk(data: str) -> bool:

@@ -274,7 +274,6 @@ def _sentence(fault: str, paths: Sequence[str]) -> str:
         if "not utf-8" in fault:
             return f"{file} is not UTF-8 text (line {line[1]}); save it as UTF-8 (or as Parquet)."
         return f"{file} cannot be read as CSV: line {line[1]} is damaged."
-    reason = re.sub(
-        rf"""(Failed to read file|Error while reading file)? ?["']?{re.escape(file)}["']?:? ?""", "", reason
-    )
+    named = rf"""(Failed to read file|Error while reading file)? ?["']?{re.escape(file)}["']?:? ?"""
+    reason = re.sub(named, "", reason)
     return f"{file} is damaged or cannot be read: {reason.strip().rstrip('.') or 'unknown reason'}."

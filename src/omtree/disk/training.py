@@ -240,7 +240,7 @@ class ScannedTraining(Training):
     def _spilled(self, features: tuple[Feature, ...]) -> Training:
         if self.groups:
             raise ValueError(
-                "These rows do not fit into memory_limit even when merged, and constraints over groups need them there; "
+                "These rows do not fit into memory even when merged, and constraints over groups need them there; "
                 "raise memory_limit, or use fewer columns or bins."
             )
         spill = Spill.create(self.rows.folder / "codes", len(features))
