@@ -27,7 +27,7 @@ from omtree.objectives import Objective
 from omtree.rules import RuleSet
 from omtree.show.exporting import Exports
 from omtree.show.faces import ModelFaces
-from omtree.solving import smaller_space
+from omtree.space import smaller_space
 from omtree.targets import check_numbers, check_weights
 from omtree.training import Training
 from omtree.tree import Tree

@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from omtree import columns
 from omtree.certificate import Certificate
 from omtree.checker import check
-from omtree.columns.start import leaves_of
 from omtree.constraints import Constraint, MetricRow, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
 from omtree.data.binning import Binning
@@ -29,10 +28,12 @@ from omtree.order import feature_positions
 from omtree.outcome import Outcome
 from omtree.parameters import least_support, most_leaves
 from omtree.posing import Pose
-from omtree.problem import Path, Problem
+from omtree.problem import Path, Problem, leaves_of
 from omtree.progress import reporter
 from omtree.reading import Reader
-from omtree.solving import RulesSolver, TreeSolver, search_space
+from omtree.solving import OutOfTimeError, RulesSolver, TreeSolver
+from omtree.space import search_space
+from omtree.sums import TooManyRulesError
 from omtree.thresholds import ThresholdSearch, cuts_in_words
 from omtree.training import Training
 
@@ -120,7 +121,7 @@ class Plan:
         order = feature_positions(
             wanted, training.columns.names, features, lambda: training.table_and_means(features), seed
         )
-        pose = self._pose(training, features, objective, setting, order)
+        pose = self._pose(training, objective, setting, order)
         search = TreeSolver(
             objective, self.splits, self.max_children, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb
         )
@@ -153,7 +154,6 @@ class Plan:
     def _pose(
         self,
         training: Training,
-        features: tuple[Feature, ...],
         objective: Objective,
         setting: Setting,
         order: Sequence[int] | None,
@@ -186,12 +186,12 @@ class Plan:
                 replace(plan, constraints=constraints)._solve(training, features, objective, setting, limit)
             except InfeasibleError:
                 return False
-            except ValueError:
-                return None  # the time was up
+            except (OutOfTimeError, TooManyRulesError):
+                return None
             return True
 
         core = conflicting(self.constraints, feasible, deadline)
-        pose = self._pose(training, features, objective, setting, None)
+        pose = self._pose(training, objective, setting, None)
         problem = pose(training, features)
         solver = TreeSolver(objective if not isinstance(objective, Score) else Error(), self.splits, self.max_children)
 
@@ -209,7 +209,7 @@ class Plan:
                 if value is not None:
                     reached.append((row, value))
         leaves = "leaf" if setting.max_leaves == 1 else "leaves"
-        return in_words(self.constraints, core, reached, f"with {setting.max_leaves} {leaves}")
+        return in_words(core, reached, f"with {setting.max_leaves} {leaves}")
 
     def _certificate(
         self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline
@@ -254,7 +254,7 @@ class Plan:
             max_leaves=problem.max_leaves,
             min_support=problem.min_support,
             constraints=tuple(self.constraints),
-            samples=training.samples(),
+            samples=training.samples() if self.constraints else None,
             tree=tree if self.structure == "tree" else None,
         )
         seconds = {**found.seconds, "check": deadline.elapsed - solved}

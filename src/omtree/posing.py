@@ -70,8 +70,8 @@ class Pose:
         if counted is not None:
             if not isinstance(loss, LinearLoss):
                 raise ValueError(
-                    f"Constraints over the whole model ({counts(self.constraints)}) need an objective that charges "
-                    "every row by the predicted class; use 'error', 'balanced_error' or a score such as 'f1'."
+                    f"Constraints over the whole model ({_of_samples(self.constraints)}) need an objective that "
+                    "charges every row by the predicted class; use 'error', 'balanced_error' or a score such as 'f1'."
                 )
             loss = LinearLoss(np.ascontiguousarray(loss.costs[counted.label]))
         problem = Problem(table, graph, loss, self.max_depth, self.max_leaves, support)
@@ -118,7 +118,7 @@ class Pose:
         return Monotony(table.features, tuple(wanted), prediction)
 
 
-def counts(constraints: Sequence[Constraint]) -> str:
+def _of_samples(constraints: Sequence[Constraint]) -> str:
     """The constraints over the whole model, for people."""
     return ", ".join(constraint.title for constraint in constraints if constraint.level == "sample")
 

@@ -112,6 +112,20 @@ class Problem:
         """Loss of every merged row under every prediction, shape (n_rows, n_labels)."""
         return np.asarray(self.table.statistics @ self.costs)
 
+    def path_sum(self, path: Path, coefficient: FloatArray) -> float:
+        """What a rule adds to a sum with these coefficients by stratum and label."""
+        inside = path.covers(self.table.codes)
+        return float(self.table.statistics[inside].sum(axis=0) @ coefficient[:, path.label])
+
+    def path_loss(self, path: Path) -> float:
+        """What a rule costs, where costs are by label; the price of its tests included."""
+        loss = self.path_sum(path, self.costs)
+        prices = self.limits.prices
+        if prices is not None and prices.weight:
+            weight = float(self.table.weight[path.covers(self.table.codes)].sum())
+            loss += prices.weight * weight * prices.price(condition.feature for condition in path.conditions)
+        return loss
+
     def class_weights(self) -> FloatArray:
         """Sample weight of each class in each merged row, shape (n_rows, n_classes)."""
         strata = self.table.statistics
@@ -170,3 +184,10 @@ class Node:
 
     label: int
     branches: tuple[tuple[Condition, Node], ...] = ()
+
+
+def leaves_of(node: Node, above: tuple[Condition, ...] = ()) -> list[Path]:
+    """The leaves below a node as rules, with the conditions above it."""
+    if not node.branches:
+        return [Path(above, node.label)]
+    return [path for condition, child in node.branches for path in leaves_of(child, (*above, condition))]
