@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from omtree.cluster.frames import Cluster, add_arrays
-from omtree.data.spill import Block
-from omtree.data.table import CodeArray, FloatArray
-from omtree.search.sources import FeatureSets, Stopped, count_block, joint_size
-
-#: Codes, labels and weights of the rows of a partition; a tuple, so that Dask knows what it takes.
-CodedPart = tuple[CodeArray, npt.NDArray[np.uint16], FloatArray | None]
+from omtree.cluster.parts import count_part
+from omtree.data.table import FloatArray
+from omtree.search.sources import FeatureSets, Stopped
 
 
 class DaskCounts:
@@ -50,10 +46,3 @@ class DaskCounts:
         counted = self._cluster.tasks(count_part, self._parts, sets, self.n_codes, len(self.totals))
         tables: FloatArray | None = self._cluster.add_up(counted, add_arrays, stopped)
         return tables
-
-
-def count_part(part: CodedPart, sets: FeatureSets, n_codes: Sequence[int], n_classes: int) -> FloatArray:
-    """The joint counts of one partition."""
-    out = np.zeros(joint_size(sets, n_codes, n_classes))
-    count_block(Block(*part), sets, n_codes, out, n_classes)
-    return out

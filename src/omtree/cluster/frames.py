@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,29 +19,20 @@ def is_dask(X: Any) -> bool:
     return kind.__module__.split(".")[0] in ("dask", "dask_expr") and kind.__name__ == "DataFrame"
 
 
-def import_dask() -> Any:
-    """Dask; a sentence where it is not installed."""
-    try:
-        import dask
-    except ImportError as fault:
-        raise ImportError(
-            f"Rows on a cluster need the package {fault.name}; install it with pip install 'omtree[dask]'."
-        ) from None
-    return dask
-
-
 class Cluster:
     """Runs tasks where Dask runs them: on the workers of the current client, or in threads where there is none."""
 
     def __init__(self) -> None:
-        self._dask = import_dask()
+        import dask
+
+        self._dask: Any = dask
         self._client: Any = None
         try:
-            from distributed import default_client
-
-            self._client = default_client()
-        except (ImportError, ValueError):
-            pass
+            import distributed
+        except ImportError:
+            return
+        with contextlib.suppress(ValueError):  # there is none
+            self._client = distributed.default_client()  # type: ignore[no-untyped-call]
 
     def tasks(self, function: Callable[..., Any], parts: Sequence[Any], *common: Any) -> list[Any]:
         """One task for each part; what they have in common is sent once."""
@@ -82,6 +74,13 @@ class Cluster:
                     return None
 
 
+def partitions(frame: Any, labels: Any, weights: Any) -> list[Any]:
+    """A task for each partition: the frame, the labels, and the weights or None."""
+    frames = frame.to_delayed()
+    weighed = [None] * len(frames) if weights is None else weights.to_delayed()
+    return [list(part) for part in zip(frames, labels.to_delayed(), weighed, strict=True)]
+
+
 def add_arrays(parts: Sequence[Any]) -> Any:
     """The sum of arrays, in their order."""
     total = parts[0].copy()
@@ -102,10 +101,8 @@ def predict_lazily(model: Any, X: Any, method: str) -> Any:
     light = copy.copy(model)
     # The trees of other sizes have nothing to say here, and finding them takes time.
     light.__dict__.pop("_family", None)
-    import pandas as pd
-
-    empty = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in X.dtypes.items()})
-    return X.map_partitions(_predict_part, light, method, meta=_labelled(light, _no_answers(light, method), empty.index))
+    nothing = _labelled(light, _no_answers(light, method), X._meta.index[:0])
+    return X.map_partitions(_predict_part, light, method, meta=nothing)
 
 
 def _no_answers(model: Any, method: str) -> Any:

@@ -36,9 +36,7 @@ class DaskNumbers:
 
     def points(self, spans: Sequence[tuple[float, float]] = ((-np.inf, np.inf),)) -> Points:
         """The distinct values in these spans, by default all."""
-        values, weights = self._cluster.add_up(
-            self._cluster.tasks(_points, self._parts, tuple(spans)), _add_points
-        )
+        values, weights = self._cluster.add_up(self._cluster.tasks(_points, self._parts, tuple(spans)), _add_points)
         return Points(values, weights)
 
 
@@ -59,7 +57,7 @@ def _ranges(part: tuple[Any, Any], low: float, high: float, edges: FloatArray) -
     np.minimum.at(least, place, values)
     np.maximum.at(most, place, values)
     size = len(edges) + 1
-    sums = np.bincount(place, weights=weight, minlength=size)
+    sums = np.bincount(place, weights=weight, minlength=size).astype(np.float64)
     return least, most, sums, np.bincount(place, minlength=size).astype(np.float64)
 
 

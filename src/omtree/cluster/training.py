@@ -6,30 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omtree import _native
-from omtree.cluster.counts import CodedPart, DaskCounts
-from omtree.cluster.facts import FEW_VALUES, MAX_LEVELS, Facts, Numbers, add_facts, facts_of
-from omtree.cluster.frames import Cluster
+from omtree.cluster.counts import DaskCounts
+from omtree.cluster.facts import Facts, add_facts, facts_of
+from omtree.cluster.frames import Cluster, partitions
 from omtree.cluster.numbers import DaskNumbers
+from omtree.cluster.parts import add_merged, code_part, label_codes, merge_part, take
 from omtree.counted import CountedTraining
 from omtree.data.binning import Binning
-from omtree.data.build import encode_rows
-from omtree.data.columns import CodedColumns, Column, Columns, KindChoice, kind_choices, not_a_date, read_columns
+from omtree.data.columns import CodedColumns, Column, Columns, KindChoice, read_columns
 from omtree.data.summaries import ColumnSummary, features_of, quantile_points
-from omtree.data.table import CodeArray, Feature, FloatArray
+from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import text_of
 from omtree.deadline import Deadline
 from omtree.search.sources import Counts, ScaledCounts
-from omtree.targets import Target, class_scale, encode_labels
 from omtree.training import Training
 
-#: Labels are coded in two bytes.
-MAX_CLASSES = 1 << 16
 #: Columns whose quantiles are looked for at the same time.
 _AT_ONCE = 8
 
@@ -116,10 +112,7 @@ class DaskTraining(Training):
         return coded
 
     def _parts(self, names: Sequence[str]) -> list[Any]:
-        """A task for each partition: the frame with these columns, labels, and weights or None."""
-        frames = self.frame[list(names)].to_delayed()
-        weights = [None] * len(frames) if self.row_weights is None else self.row_weights.to_delayed()
-        return [list(part) for part in zip(frames, self.labels.to_delayed(), weights, strict=True)]
+        return partitions(self.frame[list(names)], self.labels, self.row_weights)
 
     def _numbers(self, column: Column, n_bins: int, binning: Binning) -> ColumnSummary:
         """A column of numbers by its distinct values, or by those that decide its quantiles."""
@@ -162,7 +155,7 @@ class DaskTraining(Training):
         local = np.split(chosen, cut[:-1])
         starts = ends - self.facts.rows
         picked = [
-            self.cluster.tasks(_take, [part], places - start)[0]
+            self.cluster.tasks(take, [part], places - start)[0]
             for part, places, start in zip(self._parts(self.columns.names), local, starts.tolist(), strict=True)
             if len(places)
         ]
@@ -171,7 +164,7 @@ class DaskTraining(Training):
         frame = pd.concat([part for part, _, _ in found], ignore_index=True)
         read = read_columns(frame, self.kinds, training=False)
         columns = tuple(_as_before(column, own) for column, own in zip(self.columns, read, strict=True))
-        labels = np.concatenate([_label_codes(part, self.target.classes) for _, part, _ in found]).astype(np.intp)
+        labels = np.concatenate([label_codes(part, self.target.classes) for _, part, _ in found]).astype(np.intp)
         row_weight = None
         if self.row_weights is not None:
             row_weight = np.concatenate([part.to_numpy(dtype=np.float64) for _, _, part in found])
@@ -186,7 +179,7 @@ class DaskTraining(Training):
         names = [feature.name for feature in features]
         own = tuple(replace(feature, column=place) for place, feature in enumerate(features))
         kinds = {name: self.kinds[name] for name in names if name in self.kinds}
-        tasks = self.cluster.tasks(_code_part, self._parts(names), own, kinds, self.target.classes)
+        tasks = self.cluster.tasks(code_part, self._parts(names), own, kinds, self.target.classes)
         parts = self.cluster.keep(tasks)
         totals = np.array([self.facts.labels.get(label, 0.0) for label in self.target.classes.tolist()])
         n_codes = [feature.n_codes for feature in features]
@@ -203,149 +196,17 @@ class DaskTraining(Training):
             class_scale=self.class_scale,
             counts=counts,
             merge=partial(self._merged, parts, features),
+            instead="fit X.compute() where it fits into memory",
         )
 
-    def _merged(self, parts: Sequence[Any], features: tuple[Feature, ...], used: Sequence[int]) -> Training:
-        """The coded rows, those merged that agree in some of the features and in the class."""
-        tasks = self.cluster.tasks(_merge_part, parts, tuple(used))
-        kept, labels, row_weight = self.cluster.add_up(tasks, _add_merged)
-        codes = np.zeros((len(features), len(labels)), dtype=np.uint8)
-        codes[list(used)] = kept
+    def _merged(self, parts: Sequence[Any], features: tuple[Feature, ...], stands_for: CodeArray) -> Training:
+        """The coded rows, those merged that agree in the class and in what their codes stand for."""
+        tasks = self.cluster.tasks(merge_part, parts, stands_for)
+        codes, labels, row_weight = self.cluster.add_up(tasks, add_merged)
         target = replace(self.target, labels=labels.astype(np.intp))
         weight = row_weight if self.class_scale is None else row_weight * self.class_scale[target.labels]
         columns = CodedColumns(self.columns.columns, len(labels), features, codes)
         return Training(columns, target, row_weight, weight, self.total, {}, self.class_scale)
-
-
-def on_cluster(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    *,
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None,
-    feature_kinds: Mapping[Any, KindChoice] | None,
-    deadline: Deadline,
-) -> DaskTraining:
-    """The samples of a Dask frame, to be closed after the fit.
-
-    Parameters
-    ----------
-    X : dask.dataframe.DataFrame
-    y : dask.dataframe.Series or str
-        With the partitions of X, or the name of a column of X.
-    sample_weight : the same, optional
-    class_weight, feature_kinds
-        As the estimators have them.
-    deadline : Deadline
-    """
-    cluster = Cluster()
-    X, labels = _column_of(X, y, "y")
-    weights = None
-    if sample_weight is not None:
-        X, weights = _column_of(X, sample_weight, "sample_weight")
-    names = [str(name) for name in X.columns]
-    if len(set(names)) < len(names) or any(not isinstance(name, str) for name in X.columns):
-        raise ValueError("The columns of a Dask frame need different names, all of them text.")
-    if not names:
-        raise ValueError("X has no columns to predict from; give it at least one.")
-    kinds = {names[place]: choice for place, choice in kind_choices(feature_kinds, names).items()}
-    numeric = tuple(name for name in names if _is_numeric(X.dtypes[name], name, kinds.get(name)))
-    parts = list(
-        zip(X.to_delayed(), labels.to_delayed(), [None] * X.npartitions if weights is None else weights.to_delayed(), strict=True)
-    )
-    with deadline.outside():
-        facts: Facts = cluster.add_up(cluster.tasks(facts_of, [list(part) for part in parts], numeric), add_facts)
-    _check_weights(facts)
-    classes = _classes(facts, labels)
-    totals = np.array([facts.labels[label] for label in classes.tolist()])
-    scale = class_scale(class_weight, classes, totals)
-    if np.count_nonzero(totals * scale) < 2:
-        raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
-    columns = tuple(
-        _number_column(name, facts.numbers[name]) if name in numeric else _level_column(name, facts, X.dtypes[name], kinds)
-        for name in names
-    )
-    none: FloatArray = np.empty(0)
-    return DaskTraining(
-        Columns(columns, sum(facts.rows)),
-        Target(classes, np.empty(0, dtype=np.intp), none),
-        None if weights is None else none,
-        none,
-        float((totals * scale).sum()),
-        class_scale=None if class_weight is None else scale,
-        cluster=cluster,
-        frame=X,
-        labels=labels,
-        row_weights=weights,
-        facts=facts,
-        numeric=numeric,
-        kinds=kinds,
-        deadline=deadline,
-    )
-
-
-def _column_of(X: Any, given: Any, what: str) -> tuple[Any, Any]:
-    """A series beside X, or a column of X by its name and X without it."""
-    if isinstance(given, str):
-        if given not in X.columns:
-            raise ValueError(f"{what} names the column {given!r}, which X does not have.")
-        return X.drop(columns=[given]), X[given]
-    if not hasattr(given, "to_delayed") or getattr(given, "ndim", 0) != 1:
-        raise ValueError(f"{what} must be a Dask series, or the name of a column of X, when X is a Dask frame.")
-    if given.npartitions != X.npartitions:
-        raise ValueError(
-            f"X has {X.npartitions} partitions and {what} has {given.npartitions}; make them from the same Dask frame."
-        )
-    return X, given
-
-
-def _is_numeric(dtype: Any, name: str, choice: KindChoice | None) -> bool:
-    """Whether the column holds numbers and is to be read as such."""
-    from pandas.api.types import is_bool_dtype, is_complex_dtype, is_datetime64_any_dtype, is_numeric_dtype
-
-    if is_datetime64_any_dtype(dtype) or dtype.kind == "m":
-        raise not_a_date(name)
-    if is_complex_dtype(dtype):
-        raise ValueError(f"Complex data not supported (column {name!r}).")
-    return is_numeric_dtype(dtype) and not is_bool_dtype(dtype) and choice in (None, "numeric")
-
-
-def _check_weights(facts: Facts) -> None:
-    if sum(facts.rows) == 0:
-        raise ValueError("X has no rows.")
-    if facts.least_weight < 0:
-        raise ValueError("sample_weight has missing, infinite or negative weights; give every row one of zero or more.")
-    if facts.labels and sum(facts.labels.values()) == 0:
-        raise ValueError("sample_weight is zero for every row; at least one row needs a positive weight.")
-
-
-def _classes(facts: Facts, labels: Any) -> npt.NDArray[Any]:
-    import pandas as pd
-
-    if facts.no_label:
-        raise ValueError(f"y has {facts.no_label} missing labels; drop those rows or give them a label.")
-    if len(facts.labels) > MAX_CLASSES:
-        raise ValueError(f"y has more than {MAX_CLASSES:,} classes; that is a quantity, and needs a regressor.")
-    dtype = object if isinstance(labels.dtype, pd.CategoricalDtype) else labels.dtype
-    return encode_labels(pd.Series(list(facts.labels), dtype=dtype))[0]
-
-
-def _number_column(name: str, known: Numbers) -> Column:
-    if known.infinite:
-        raise ValueError(f"Column {name!r} has infinite values; replace them by numbers or by NaN (missing).")
-    return Column(name, "numeric", np.empty(0), known.has_missing)
-
-
-def _level_column(name: str, facts: Facts, dtype: Any, kinds: Mapping[Any, KindChoice]) -> Column:
-    """A column that does not hold numbers, as its distinct cells tell."""
-    import pandas as pd
-
-    choice = kinds.get(name)
-    if choice is None and isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
-        choice = dtype.categories.tolist()
-    cells = pd.Series(sorted({cell for cell, _ in facts.cells[name]}, key=str), dtype=object)
-    column = read_columns(pd.DataFrame({name: cells}), None if choice is None else {name: choice})[0]
-    return replace(column, values=column.values[:0])
 
 
 def _positions(cells: Sequence[Any], column: Column) -> npt.NDArray[np.int32]:
@@ -366,52 +227,3 @@ def _as_before(column: Column, own: Column) -> Column:
         return replace(column, values=places[own.values])
     cells = [None if cell != cell else cell for cell in own.values.tolist()]
     return replace(column, values=_positions(cells, column))
-
-
-def _label_codes(labels: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
-    import pandas as pd
-
-    return pd.Index(classes).get_indexer(np.asarray(labels)).astype(np.uint16)
-
-
-def _take(part: tuple[Any, Any, Any], places: npt.NDArray[np.int64]) -> tuple[Any, Any, Any]:
-    frame, labels, weights = part
-    return frame.iloc[places], labels.iloc[places], None if weights is None else weights.iloc[places]
-
-
-def _code_part(
-    part: tuple[Any, Any, Any],
-    features: tuple[Feature, ...],
-    kinds: Mapping[Any, KindChoice],
-    classes: npt.NDArray[Any],
-) -> CodedPart:
-    """The rows of a partition that weigh something."""
-    frame, labels, weights = part
-    weight: FloatArray | None = None
-    if weights is not None:
-        weight = weights.to_numpy(dtype=np.float64)
-        inside = weight > 0
-        frame, labels, weight = frame[inside], labels[inside], weight[inside]
-    if len(frame) == 0:
-        return np.empty((len(features), 0), dtype=np.uint8), np.empty(0, dtype=np.uint16), weight
-    codes = encode_rows(read_columns(frame, kinds, training=False), features)
-    return codes, _label_codes(labels, classes), weight
-
-
-def _merge_part(part: CodedPart, used: Sequence[int]) -> tuple[CodeArray, npt.NDArray[np.uint16], FloatArray]:
-    codes, labels, weights = part
-    return _add_merged([(codes[list(used)], labels, np.ones(len(labels)) if weights is None else weights)])
-
-
-def _add_merged(
-    parts: Sequence[tuple[CodeArray, npt.NDArray[np.uint16], FloatArray]],
-) -> tuple[CodeArray, npt.NDArray[np.uint16], FloatArray]:
-    """Rows with equal codes and labels as one."""
-    codes = np.concatenate([codes for codes, _, _ in parts], axis=1)
-    labels = np.concatenate([labels for _, labels, _ in parts])
-    weights = np.concatenate([weights for _, _, weights in parts])
-    keys = np.concatenate([codes, [(labels & 255).astype(np.uint8), (labels >> 8).astype(np.uint8)]])
-    row_of = np.empty(len(labels), dtype=np.int64)
-    first = _native.merge_rows(np.ascontiguousarray(keys), row_of)
-    sums = np.bincount(row_of, weights=weights, minlength=len(first)).astype(np.float64)
-    return codes[:, first], labels[first], sums
