@@ -28,7 +28,7 @@ class JointCounter {
   private:
     template <typename Sum> void chunk(std::size_t first, std::size_t end, Sum *tables) {
         const std::size_t n = end - first;
-        const std::size_t n_sets = width_ > 0 ? sets_.size() / width_ : 1;
+        const std::size_t n_sets = sets_.size() / width_;
         const std::uint16_t *labels = block_.labels.data() + first;
         for (std::vector<std::uint32_t> &place : last_place_) {
             place.clear();
@@ -45,10 +45,6 @@ class JointCounter {
                     add_feature(first, n, set[d], d);
                 }
                 size *= n_codes_[set[d]];
-            }
-            if (width_ == 0) {
-                add(n, first, [&](std::size_t i) { return labels[i]; }, tables);
-                return;
             }
             const int last = set[width_ - 1];
             const std::size_t stride = static_cast<std::size_t>(n_codes_[last]) * n_classes_;
@@ -108,8 +104,9 @@ class JointCounter {
     const std::vector<int> &n_codes_;
     int n_classes_;
     std::size_t n_rows_;
-    std::vector<std::vector<std::uint32_t>> last_place_; ///< by feature: of the chunk's rows among its codes and classes
-    std::vector<std::vector<std::uint32_t>> places_;     ///< by number of features
+    std::vector<std::vector<std::uint32_t>>
+        last_place_;                                 ///< by feature: of the chunk's rows among its codes and classes
+    std::vector<std::vector<std::uint32_t>> places_; ///< by number of features
 };
 
 /// Whether every code and label has a place in the tables: what comes from files may not be what was written to them.
@@ -141,8 +138,8 @@ void check_range(const RowBlock &block, std::span<const std::int32_t> sets, cons
 } // namespace
 
 std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes) {
-    std::size_t total = width == 0 ? n_classes : 0;
-    for (std::size_t s = 0; width > 0 && s < sets.size(); s += width) {
+    std::size_t total = 0;
+    for (std::size_t s = 0; s < sets.size(); s += width) {
         std::size_t size = n_classes;
         for (int d = 0; d < width; ++d) {
             size *= n_codes[sets[s + d]];
