@@ -305,9 +305,9 @@ void bind_joint_counts(nb::module_ &m) {
               const bool known = std::all_of(all.begin(), all.end(), [&](std::int32_t f) {
                   return f >= 0 && f < static_cast<std::int32_t>(n_codes.size());
               });
-              if (width == 0 || codes.shape(0) != n_codes.size() || codes.shape(1) != labels.size() ||
-                  (weights.size() != 0 && weights.size() != labels.size()) || !known ||
-                  tables.size() != omtree::joint_size(all, width, n_codes, n_classes)) {
+              if (width == 0 || n_classes < 1 || n_classes > 256 || codes.shape(0) != n_codes.size() ||
+                  codes.shape(1) != labels.size() || (weights.size() != 0 && weights.size() != labels.size()) ||
+                  !known || tables.size() != omtree::joint_size(all, width, n_codes, n_classes)) {
                   throw nb::value_error("count_joint: codes, labels, weights, sets and tables do not fit together");
               }
               const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
