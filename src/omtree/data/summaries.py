@@ -8,12 +8,12 @@ quantile falls, until it is known exactly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from omtree.data.binning import Binning
 from omtree.data.build import TargetArray, make_features
@@ -96,38 +96,42 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Counts of values in disjoint ranges, in increasing order.
+    """Counts of values in the ranges into which a span is divided, empty ones left out, in increasing order.
 
     Attributes
     ----------
+    number : array of int
+        Of each range.
     low, high : array of float
-        Smallest and largest value in each range.
+        Smallest and largest value in it.
     weights : array of float
     rows : array of int
     """
 
+    number: npt.NDArray[np.integer[Any]]
     low: FloatArray
     high: FloatArray
     weights: FloatArray
-    rows: FloatArray
+    rows: npt.NDArray[np.integer[Any]]
 
     def __len__(self) -> int:
         return len(self.low)
 
 
 class NumberCounts(Protocol):
-    """Counts the values of one numeric column that are not missing and have positive weight."""
+    """Counts the values of one numeric column that are not missing and have positive weight.
+
+    How a span of values is divided into about `N_RANGES` ranges is up to the one who counts.
+    """
 
     def ranges(self, low: float, high: float) -> Ranges:
-        """Counts in some thousand ranges between two values, both included; empty ranges are left out."""
+        """Counts in the ranges of a span, its ends included."""
 
-    def points(self, spans: Sequence[tuple[float, float]]) -> Points:
-        """The distinct values in these spans, both ends included, and the weight at each."""
+    def points(self, low: float, high: float, numbers: Sequence[int]) -> Points:
+        """The distinct values in some of the ranges of a span, and the weight at each."""
 
 
-def quantile_points(
-    counts: NumberCounts, low: float, high: float, n_bins: int, most_rows: int = 1_000_000
-) -> Points:
+def quantile_points(counts: NumberCounts, low: float, high: float, n_bins: int, most_rows: int = 1_000_000) -> Points:
     """Values and weights that have the same `n_bins` quantile bins as the whole column.
 
     Exact where quantiles fall; the values between are represented by the ends of their ranges.
@@ -139,43 +143,40 @@ def quantile_points(
         Smallest and largest value.
     n_bins : int
     most_rows : int
-        Ranges with more rows than this are counted in ranges again, the others value by value.
+        Ranges with more rows than this are divided again, the values of the others counted one by one.
     """
-    whole = counts.ranges(low, high)
-    total = float(whole.weights.sum())
-    targets = total * np.arange(1, n_bins) / n_bins
-    # Sums of weights in another order may differ a little.
-    slack = 1e-9 * total
-    open_ranges = [(0.0, whole)]
     known: list[Points] = []
-    exact: list[tuple[float, float]] = []
-    while open_ranges:
-        before, ranges = open_ranges.pop()
+    open_spans = [(low, high, 0.0)]
+    targets: FloatArray | None = None
+    slack = 0.0
+    while open_spans:
+        low, high, before = open_spans.pop()
+        ranges = counts.ranges(low, high)
         after = before + np.cumsum(ranges.weights)
+        if targets is None:
+            targets = float(after[-1]) * np.arange(1, n_bins) / n_bins
+            # Sums of weights in another order may differ a little.
+            slack = 1e-9 * float(after[-1])
         start = after - ranges.weights
         hit = ((start[:, None] - slack <= targets) & (targets <= after[:, None] + slack)).any(axis=1)
         # A column of few values keeps them all apart.
         if len(ranges) <= n_bins:
             hit[:] = True
         hit &= ranges.low < ranges.high
-        rest = ~hit
-        known.append(_ends(ranges, rest))
-        for place in np.flatnonzero(hit).tolist():
-            span = (float(ranges.low[place]), float(ranges.high[place]))
-            # Ranges that are too narrow to be divided have few values, however many rows.
-            if ranges.rows[place] <= most_rows or math.nextafter(span[0], math.inf, steps=N_RANGES) >= span[1]:
-                exact.append(span)
-            else:
-                open_ranges.append((float(start[place]), counts.ranges(*span)))
-    if exact:
-        known.append(counts.points(sorted(exact)))
+        known.append(_ends(ranges, ~hit))
+        # A span that cannot be divided any more has few values, however many rows.
+        divide = hit & (ranges.rows > most_rows) & (len(ranges) > 1)
+        open_spans += zip(ranges.low[divide].tolist(), ranges.high[divide].tolist(), start[divide].tolist(), strict=True)
+        exact = ranges.number[hit & ~divide].tolist()
+        if exact:
+            known.append(counts.points(low, high, exact))
     values = np.concatenate([points.values for points in known])
     weights = np.concatenate([points.weights for points in known])
     order = np.argsort(values, kind="stable")
     return Points(values[order], weights[order])
 
 
-def _ends(ranges: Ranges, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Points:
+def _ends(ranges: Ranges, chosen: npt.NDArray[np.bool_]) -> Points:
     """The smallest and the largest value of each range, with half its weight each; one value has all of it."""
     low, high, weights = ranges.low[chosen], ranges.high[chosen], ranges.weights[chosen]
     wide = low < high

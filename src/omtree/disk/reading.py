@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from omtree import _native
 from omtree.data.columns import Column, Columns, KindChoice, kind_choices, not_a_date, read_columns
 from omtree.data.summaries import ColumnSummary
 from omtree.data.table import FloatArray
@@ -19,8 +20,8 @@ from omtree.targets import Target, check_numbers, class_scale, encode_labels
 
 #: A column with more different texts than this is more likely a name or a key than a category.
 MAX_LEVELS = 1_000_000
-#: Classes of a target on disk.
-MAX_CLASSES = 1 << 16
+#: Most classes of a target.
+MAX_CLASSES = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +183,12 @@ def _class_target(rows: Rows, goal: TypedColumn, weight: str, n_rows: int) -> tu
     numeric = classes.dtype.kind in "iuf"
     column = Column(goal.name, "nominal", np.empty(0, np.int32), False, tuple(classes.tolist()))
     label = position_of(column, f"{cell}::DOUBLE" if numeric else cell)
+    if weight != "1":
+        # Added up row by row, as in memory, so that fractions give the same sums.
+        sums = np.zeros((1, len(classes)))
+        for labels, some in rows.batches(f"{label}::BIGINT, {weight}"):
+            _native.count_classes(np.zeros(len(labels), dtype=np.int64), labels, some, sums)
+        totals = sums[0]
     return Target(classes, np.empty(0, dtype=np.intp), np.empty(0)), label, totals
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -118,37 +119,49 @@ class NumberColumn:
     rows : Rows
     cell : str
         The number in SQL, NULL where it is missing.
-    weight : str
-        The weight in SQL.
+    weight : str or None
+        The weight in SQL, where rows have one.
     """
 
-    def __init__(self, rows: Rows, cell: str, weight: str) -> None:
+    def __init__(self, rows: Rows, cell: str, weight: str | None) -> None:
         self._rows = rows
-        self._cells = f"{cell} AS x, {weight} AS w"
+        self._cells = f"{cell} AS x" if weight is None else f"{cell} AS x, {weight} AS w"
+        self._sum = "count(*)" if weight is None else "sum(w)"
+        self._some = "" if weight is None else " AND w > 0"
 
     def ranges(self, low: float, high: float) -> Ranges:
-        """Counts between two values, both included."""
-        # Where the difference is too large for a double, the product comes first.
-        if np.isfinite(high - low):
-            place = f"(x - {double(low)}) * {double(N_RANGES / (high - low))}"
-        else:
-            scale = N_RANGES / (high / 2 - low / 2) / 2
-            place = f"x * {double(scale)} - {double(low * scale)}"
-        found = self._rows.fetch(
-            "min(x), max(x), sum(w)::DOUBLE, count(*)::DOUBLE",
-            f"WHERE x >= {double(low)} AND x <= {double(high)} AND w > 0 "
-            f"GROUP BY floor(least(greatest({place}, 0), {N_RANGES - 1}))::USMALLINT ORDER BY 1",
-            self._cells,
+        """Counts in the ranges of a span."""
+        return Ranges(
+            *self._rows.fetch(
+                f"{_range(low, high)} AS b, min(x), max(x), {self._sum}::DOUBLE, count(*)",
+                f"WHERE x BETWEEN {double(low)} AND {double(high)}{self._some} GROUP BY b ORDER BY b",
+                self._cells,
+            )
         )
-        return Ranges(*found)
 
-    def points(self, spans: Sequence[tuple[float, float]] = ((-np.inf, np.inf),)) -> Points:
-        """The distinct values in these spans, by default all."""
-        inside = " OR ".join(f"x BETWEEN {double(low)} AND {double(high)}" for low, high in spans)
-        found = self._rows.fetch(
-            "x, sum(w)::DOUBLE", f"WHERE ({inside}) AND w > 0 GROUP BY x ORDER BY x", self._cells
-        )
-        return Points(*found)
+    def points(self, low: float, high: float, numbers: Sequence[int]) -> Points:
+        """The distinct values in some of the ranges."""
+        inside = f"{_range(low, high)} IN ({', '.join(map(str, numbers))})"
+        return self._points(f"WHERE {inside} AND x BETWEEN {double(low)} AND {double(high)}{self._some}")
+
+    def all_points(self) -> Points:
+        """All distinct values."""
+        return self._points(f"WHERE x IS NOT NULL{self._some}")
+
+    def _points(self, where: str) -> Points:
+        return Points(*self._rows.fetch(f"x, {self._sum}::DOUBLE", f"{where} GROUP BY x ORDER BY x", self._cells))
+
+
+def _range(low: float, high: float) -> str:
+    """The number of the range of ``x`` in SQL; halves are rounded, so the first and the last range are narrower."""
+    low, high = float(low), float(high)
+    scale = N_RANGES / (high - low) if high > low else 0.0
+    # A tiny span is not divided; where the difference is too large for a double, the product comes first.
+    scale = scale if math.isfinite(scale) else 0.0
+    if math.isfinite(high - low):
+        return f"TRY_CAST((x - {double(low)}) * {double(scale)} AS USMALLINT)"
+    scale = N_RANGES / (high / 2 - low / 2) / 2
+    return f"TRY_CAST(x * {double(scale)} - {double(low * scale)} AS USMALLINT)"
 
 
 def double(value: float) -> str:

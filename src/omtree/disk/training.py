@@ -155,9 +155,9 @@ class ScannedTraining(Training):
         if np.isnan(known.low):
             return ColumnSummary(replace(column, values=np.array([np.nan])), np.ones(1), np.zeros(1, dtype=np.intp))
         if binning == "quantile":
-            counts = NumberColumn(self.rows, known.cell, weight)
+            counts = NumberColumn(self.rows, known.cell, None if self.scan.weight is None else weight)
             if len(self) <= _FEW_ROWS:
-                points = counts.points()
+                points = counts.all_points()
             else:
                 points = quantile_points(counts, known.low, known.high, n_bins, _FEW_ROWS)
             values, weights = points.values, points.weights
@@ -318,7 +318,7 @@ class _ClassRows:
         n_classes = len(training.target.classes)
         self._weighted = training.scan.weight is not None
         self._n_weights = 2 if training.class_scale is not None else int(self._weighted)
-        self._width = len(features) + 2 + len(training.groups)
+        self._width = len(features) + 1 + len(training.groups)
         row_bytes = 5 * self._width + 16 * n_classes + 100
         self._merger = Merger(
             self._width, self._n_weights, int(_TABLE_SHARE * training.scan.memory / row_bytes)
@@ -328,7 +328,7 @@ class _ClassRows:
         """Take in rows with their labels, groups and weights; False where they are too many for memory."""
         scale = self._training.class_scale
         groups = others[: len(self._training.groups)]
-        keys = [labels & 255, labels >> 8]
+        keys = [labels]
         for positions, column in zip(groups, self._training.groups.values(), strict=True):
             keys.append(_group_codes(positions, len(column.levels)))
         rows = np.empty((self._width, len(labels)), dtype=np.uint8)
@@ -345,10 +345,10 @@ class _ClassRows:
         """The merged rows as samples."""
         training, n_codes = self._training, len(self._features)
         rows, weights = self._merger.result()
-        labels = rows[n_codes].astype(np.intp) + 256 * rows[n_codes + 1].astype(np.intp)
+        labels = rows[n_codes].astype(np.intp)
         groups = {
             name: GroupColumn(codes.astype(np.intp), column.levels)
-            for (name, column), codes in zip(training.groups.items(), rows[n_codes + 2 :], strict=True)
+            for (name, column), codes in zip(training.groups.items(), rows[n_codes + 1 :], strict=True)
         }
         columns = CodedColumns(training.columns.columns, rows.shape[1], self._features, rows[:n_codes])
         target = replace(training.target, labels=labels)
