@@ -4,11 +4,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "joint_bits.hpp"
+
 namespace omtree {
 namespace {
 
 /// Rows at a time: their places in all tables stay in cache.
 constexpr std::size_t chunk_rows = 2048;
+/// The same for bitsets, which are read many times over and take a bit a code.
+constexpr std::size_t bits_rows = std::size_t{1} << 17;
 /// Whole counts of so many rows fit in 32 bits.
 constexpr std::size_t most_rows = std::size_t{1} << 31;
 
@@ -164,8 +168,17 @@ std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std:
 void count_joint(const RowBlock &block, std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes,
                  int n_classes, double *tables) {
     check_range(block, sets, n_codes, n_classes);
-    JointCounter counter(block, sets, width, n_codes, n_classes);
     const std::size_t n_rows = block.labels.size();
+    if (block.weights.empty() && width > 1) {
+        JointBits bits(sets, width, n_codes, n_classes);
+        for (std::size_t begin = 0; bits.pays() && begin < n_rows; begin += bits_rows) {
+            bits.count(block, begin, std::min(n_rows, begin + bits_rows), tables);
+        }
+        if (bits.pays()) {
+            return;
+        }
+    }
+    JointCounter counter(block, sets, width, n_codes, n_classes);
     if (!block.weights.empty()) {
         counter.run(0, n_rows, tables);
         return;

@@ -114,6 +114,23 @@ def test_joint_counts_are_those_of_plain_numpy(width, weighted):
     np.testing.assert_array_equal(found, np.concatenate(parts))
 
 
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_bitsets_count_as_row_by_row_counting_does(width):
+    """Of many features with few codes bitsets are counted; weights of one make it row by row, with the same sums."""
+    rng = np.random.default_rng(width)
+    n_codes = rng.integers(2, 4, 14).tolist()
+    n_rows = 140_000  # more than one chunk of bitsets
+    codes = np.array([rng.integers(0, k, n_rows) for k in n_codes], dtype=np.uint8)
+    codes[3] = 0
+    labels = np.where(rng.random(n_rows) < 0.001, 2, rng.integers(0, 2, n_rows)).astype(np.uint16)
+    sets = np.array(list(itertools.combinations(range(14), width)), dtype=np.int32)
+    sets = sets[rng.random(len(sets)) < 0.9]
+    tables = [np.zeros(joint_size(sets, n_codes, 4)) for _ in range(2)]
+    count_block(Block(codes, labels), sets, n_codes, tables[0], 4)
+    count_block(Block(codes, labels, np.ones(n_rows)), sets, n_codes, tables[1], 4)
+    np.testing.assert_array_equal(tables[0], tables[1])
+
+
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_rows_in_a_file_give_the_same_tree(tmp_path, n_jobs):
     """Written in pieces and counted in blocks, by one thread or more, the rows give the tree of the table."""
