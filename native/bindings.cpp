@@ -198,8 +198,7 @@ nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
         trees.append(tree_as_lists(tree));
     }
     return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
-                          result.statistics.subproblems, result.statistics.cache_hits,
-                          result.statistics.cache_entries);
+                          result.statistics.subproblems, result.statistics.cache_hits, result.statistics.cache_entries);
 }
 
 void bind_search(nb::module_ &m) {
@@ -274,9 +273,8 @@ class CalledSource final : public omtree::JointSource {
         nb::gil_scoped_acquire acquire;
         auto *copy = new std::vector<std::int32_t>(sets.begin(), sets.end());
         nb::capsule owner(copy, [](void *p) noexcept { delete static_cast<std::vector<std::int32_t> *>(p); });
-        const std::size_t n_sets = width > 0 ? sets.size() / width : 1;
-        nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> array(copy->data(),
-                                                                {n_sets, static_cast<std::size_t>(width)}, owner);
+        const auto columns = static_cast<std::size_t>(width);
+        nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> array(copy->data(), {copy->size() / columns, columns}, owner);
         const nb::object stopped = nb::cpp_function([control = control_] {
             return control->cancelled || control->stop || std::chrono::steady_clock::now() >= control->until;
         });
@@ -299,23 +297,23 @@ omtree::SearchFeature search_feature(const std::string &family, int n_codes, boo
 std::chrono::steady_clock::time_point moment(double seconds);
 
 void bind_joint_counts(nb::module_ &m) {
-    m.def("count_joint", [](Matrix<std::uint8_t> codes, Vector<std::uint16_t> labels, Vector<double> weights,
-                            Matrix<std::int32_t> sets, const std::vector<int> &n_codes, int n_classes,
-                            MutableVector<double> tables) {
-        const auto width = static_cast<int>(sets.shape(1));
-        const std::span<const std::int32_t> all(sets.data(), sets.size());
-        const bool known = std::all_of(all.begin(), all.end(), [&](std::int32_t f) {
-            return f >= 0 && f < static_cast<std::int32_t>(n_codes.size());
-        });
-        if (codes.shape(0) != n_codes.size() || codes.shape(1) != labels.size() ||
-            (weights.size() != 0 && weights.size() != labels.size()) || !known ||
-            tables.size() != omtree::joint_size(all, width, n_codes, n_classes)) {
-            throw nb::value_error("count_joint: codes, labels, weights, sets and tables do not fit together");
-        }
-        const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
-        nb::gil_scoped_release release;
-        omtree::count_joint(block, all, width, n_codes, n_classes, tables.data());
-    });
+    m.def("count_joint",
+          [](Matrix<std::uint8_t> codes, Vector<std::uint16_t> labels, Vector<double> weights,
+             Matrix<std::int32_t> sets, const std::vector<int> &n_codes, int n_classes, MutableVector<double> tables) {
+              const auto width = static_cast<int>(sets.shape(1));
+              const std::span<const std::int32_t> all(sets.data(), sets.size());
+              const bool known = std::all_of(all.begin(), all.end(), [&](std::int32_t f) {
+                  return f >= 0 && f < static_cast<std::int32_t>(n_codes.size());
+              });
+              if (width == 0 || n_classes < 1 || n_classes > 256 || codes.shape(0) != n_codes.size() ||
+                  codes.shape(1) != labels.size() || (weights.size() != 0 && weights.size() != labels.size()) ||
+                  !known || tables.size() != omtree::joint_size(all, width, n_codes, n_classes)) {
+                  throw nb::value_error("count_joint: codes, labels, weights, sets and tables do not fit together");
+              }
+              const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
+              nb::gil_scoped_release release;
+              omtree::count_joint(block, all, width, n_codes, n_classes, tables.data());
+          });
     m.def(
         "search_tables",
         [](nb::callable tables, Vector<double> totals, Matrix<double> costs, const std::vector<int> &n_codes,
@@ -328,8 +326,7 @@ void bind_joint_counts(nb::module_ &m) {
             }
             omtree::SearchProblem problem;
             for (std::size_t i = 0; i < n_codes.size(); ++i) {
-                problem.features.push_back(
-                    search_feature(families[i], n_codes[i], has_missing[i], orders[i], nullptr));
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i], nullptr));
             }
             problem.n_rows = 1;
             problem.n_classes = static_cast<int>(totals.size());
@@ -352,10 +349,10 @@ void bind_joint_counts(nb::module_ &m) {
             });
             return search_answer(result, interrupted);
         },
-        nb::arg("tables"), nb::arg("totals"), nb::arg("costs"), nb::kw_only(), nb::arg("n_codes"),
-        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
-        nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
-        nb::arg("cache_bytes"), nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
+        nb::arg("tables"), nb::arg("totals"), nb::arg("costs"), nb::kw_only(), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
+        nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
+        nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
 }
 
 /// A pricer together with the arrays it reads.

@@ -4,11 +4,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "joint_bits.hpp"
+
 namespace omtree {
 namespace {
 
 /// Rows at a time: their places in all tables stay in cache.
-constexpr std::size_t chunk_rows = 4096;
+constexpr std::size_t chunk_rows = 2048;
+/// The same for bitsets, which are read many times over and take a bit a code.
+constexpr std::size_t bits_rows = std::size_t{1} << 17;
 /// Whole counts of so many rows fit in 32 bits.
 constexpr std::size_t most_rows = std::size_t{1} << 31;
 
@@ -17,7 +21,7 @@ class JointCounter {
     JointCounter(const RowBlock &block, std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes,
                  int n_classes)
         : block_(block), sets_(sets), width_(width), n_codes_(n_codes), n_classes_(n_classes),
-          n_rows_(block.labels.size()), last_place_(n_codes.size()), places_(width) {}
+          n_rows_(block.labels.size()), inner_(n_codes.size()), outer_(width) {}
 
     template <typename Sum> void run(std::size_t begin, std::size_t end, Sum *tables) {
         for (std::size_t first = begin; first < end; first += chunk_rows) {
@@ -28,70 +32,78 @@ class JointCounter {
   private:
     template <typename Sum> void chunk(std::size_t first, std::size_t end, Sum *tables) {
         const std::size_t n = end - first;
-        const std::size_t n_sets = width_ > 0 ? sets_.size() / width_ : 1;
-        const std::uint16_t *labels = block_.labels.data() + first;
-        for (std::vector<std::uint32_t> &place : last_place_) {
-            place.clear();
+        for (std::vector<std::uint16_t> &places : inner_) {
+            places.clear();
         }
-        for (std::size_t s = 0; s < n_sets; ++s) {
-            const std::int32_t *set = sets_.data() + s * width_;
-            const std::int32_t *before = s > 0 ? set - width_ : nullptr;
+        std::uint32_t stride = 0;
+        for (const std::int32_t *set = sets_.data(); set != sets_.data() + sets_.size(); set += width_) {
             // The place among the codes of all features but the last, which this set may share with the one before.
-            bool same = before != nullptr;
+            bool same = stride != 0;
             std::size_t size = n_classes_;
             for (int d = 0; d < width_ - 1; ++d) {
-                same = same && set[d] == before[d];
+                same = same && set[d] == set[d - width_];
                 if (!same) {
                     add_feature(first, n, set[d], d);
                 }
                 size *= n_codes_[set[d]];
             }
-            if (width_ == 0) {
-                add(n, first, [&](std::size_t i) { return labels[i]; }, tables);
-                return;
-            }
             const int last = set[width_ - 1];
-            const std::size_t stride = static_cast<std::size_t>(n_codes_[last]) * n_classes_;
-            std::vector<std::uint32_t> &own = last_place_[last];
-            if (own.empty()) {
-                own.resize(n);
-                const std::uint8_t *codes = column(last, first);
+            const auto wide = static_cast<std::uint32_t>(n_codes_[last] * n_classes_);
+            if (width_ > 1 && (!same || wide != stride)) {
+                const std::uint32_t *places = outer_[width_ - 2].data();
+                scaled_.resize(n);
                 for (std::size_t i = 0; i < n; ++i) {
-                    own[i] = static_cast<std::uint32_t>(codes[i]) * n_classes_ + labels[i];
+                    scaled_[i] = places[i] * wide;
                 }
             }
-            if (width_ == 1) {
-                add(n, first, [&](std::size_t i) { return own[i]; }, tables);
-            } else {
-                const std::uint32_t *above = places_[width_ - 2].data();
-                const auto wide = static_cast<std::uint32_t>(stride);
-                add(n, first, [&](std::size_t i) { return above[i] * wide + own[i]; }, tables);
-            }
+            stride = wide;
+            add(n, first, inner(first, n, last), tables);
             tables += size * n_codes_[last];
         }
     }
 
-    template <typename Place> void add(std::size_t n, std::size_t, const Place &place, std::int32_t *table) const {
+    void add(std::size_t n, std::size_t, const std::uint16_t *inner, std::int32_t *table) const {
+        if (width_ == 1) {
+            for (std::size_t i = 0; i < n; ++i) {
+                ++table[inner[i]];
+            }
+            return;
+        }
+        const std::uint32_t *outer = scaled_.data();
         for (std::size_t i = 0; i < n; ++i) {
-            ++table[place(i)];
+            ++table[outer[i] + inner[i]];
         }
     }
-    template <typename Place> void add(std::size_t n, std::size_t first, const Place &place, double *table) const {
+    void add(std::size_t n, std::size_t first, const std::uint16_t *inner, double *table) const {
         const double *weights = block_.weights.data() + first;
         for (std::size_t i = 0; i < n; ++i) {
-            table[place(i)] += weights[i];
+            table[(width_ > 1 ? scaled_[i] : 0) + inner[i]] += weights[i];
         }
     }
 
+    /// The places of the chunk's rows among the codes of a feature and the classes.
+    const std::uint16_t *inner(std::size_t first, std::size_t n, int feature) {
+        std::vector<std::uint16_t> &places = inner_[feature];
+        if (places.empty()) {
+            places.resize(n);
+            const std::uint8_t *codes = column(feature, first);
+            const std::uint16_t *labels = block_.labels.data() + first;
+            for (std::size_t i = 0; i < n; ++i) {
+                places[i] = static_cast<std::uint16_t>(codes[i] * n_classes_ + labels[i]);
+            }
+        }
+        return places.data();
+    }
+
     void add_feature(std::size_t first, std::size_t n, int feature, int d) {
-        std::vector<std::uint32_t> &to = places_[d];
+        std::vector<std::uint32_t> &to = outer_[d];
         to.resize(n);
         const std::uint8_t *codes = column(feature, first);
         if (d == 0) {
             std::copy_n(codes, n, to.data());
             return;
         }
-        const std::uint32_t *above = places_[d - 1].data();
+        const std::uint32_t *above = outer_[d - 1].data();
         const auto k = static_cast<std::uint32_t>(n_codes_[feature]);
         for (std::size_t i = 0; i < n; ++i) {
             to[i] = above[i] * k + codes[i];
@@ -108,8 +120,9 @@ class JointCounter {
     const std::vector<int> &n_codes_;
     int n_classes_;
     std::size_t n_rows_;
-    std::vector<std::vector<std::uint32_t>> last_place_; ///< by feature: of the chunk's rows among its codes and classes
-    std::vector<std::vector<std::uint32_t>> places_;     ///< by number of features
+    std::vector<std::vector<std::uint16_t>> inner_; ///< by feature
+    std::vector<std::vector<std::uint32_t>> outer_; ///< by number of features
+    std::vector<std::uint32_t> scaled_;             ///< those of all features but the last, in terms of the table
 };
 
 /// Whether every code and label has a place in the tables: what comes from files may not be what was written to them.
@@ -141,8 +154,8 @@ void check_range(const RowBlock &block, std::span<const std::int32_t> sets, cons
 } // namespace
 
 std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes) {
-    std::size_t total = width == 0 ? n_classes : 0;
-    for (std::size_t s = 0; width > 0 && s < sets.size(); s += width) {
+    std::size_t total = 0;
+    for (std::size_t s = 0; s < sets.size(); s += width) {
         std::size_t size = n_classes;
         for (int d = 0; d < width; ++d) {
             size *= n_codes[sets[s + d]];
@@ -155,8 +168,17 @@ std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std:
 void count_joint(const RowBlock &block, std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes,
                  int n_classes, double *tables) {
     check_range(block, sets, n_codes, n_classes);
-    JointCounter counter(block, sets, width, n_codes, n_classes);
     const std::size_t n_rows = block.labels.size();
+    if (block.weights.empty() && width > 1) {
+        JointBits bits(sets, width, n_codes, n_classes);
+        for (std::size_t begin = 0; bits.pays() && begin < n_rows; begin += bits_rows) {
+            bits.count(block, begin, std::min(n_rows, begin + bits_rows), tables);
+        }
+        if (bits.pays()) {
+            return;
+        }
+    }
+    JointCounter counter(block, sets, width, n_codes, n_classes);
     if (!block.weights.empty()) {
         counter.run(0, n_rows, tables);
         return;

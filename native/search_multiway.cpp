@@ -63,8 +63,8 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
 template <typename Count>
 Searcher<Count>::Searcher(Shared<Count> &shared, Control &control, std::unique_ptr<Counter<Count>> counter)
     : used(shared.problem.features.size(), 0), shared_(shared), counter_(std::move(counter)), control_(&control),
-      problem_(shared.problem),
-      n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes) {
+      problem_(shared.problem), n_features_(static_cast<int>(shared.problem.features.size())),
+      n_classes_(shared.problem.n_classes) {
     for (int depth = 0; depth <= std::max(2, problem_.max_depth); ++depth) {
         levels_.push_back(std::make_unique<Level>());
     }

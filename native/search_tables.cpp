@@ -69,7 +69,7 @@ template <typename Count> std::size_t JointStore<Count>::offset(std::span<const 
 
 template <typename Count>
 bool JointStore<Count>::sum(const std::vector<CodeLimit> &limits, int n, std::vector<Count> &out) {
-    if (static_cast<double>(sizes_[n]) * sizeof(Count) > bytes_) {
+    if (n > 2 && static_cast<double>(sizes_[n]) * sizeof(Count) > bytes_) {
         return false;
     }
     std::vector<int> inside;

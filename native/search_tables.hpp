@@ -15,8 +15,8 @@ namespace omtree {
 class JointSource {
   public:
     virtual ~JointSource() = default;
-    /// The joint counts of sets of `width` features each, in increasing order: [code]...[code][class], one set after the
-    /// other. Throws `Stopped` when there is no time.
+    /// The joint counts of sets of `width` features each, in increasing order: [code]...[code][class], one set after
+    /// the other. Throws `Stopped` when there is no time.
     virtual std::vector<double> tables(std::span<const std::int32_t> sets, int width) = 0;
 };
 
@@ -62,7 +62,7 @@ template <typename Count> class JointStore {
     JointSource &source_;
     double bytes_;
     int n_features_;
-    int first_width_; ///< features in the tables of the first batch
+    int first_width_;               ///< features in the tables of the first batch
     std::vector<std::size_t> from_; ///< by feature: codes of this and all later ones
     std::vector<std::size_t> first_pair_;
     std::vector<std::size_t> first_triple_; ///< by pair
@@ -125,8 +125,8 @@ template <typename Count> class TableCounter final : public Counter<Count> {
     std::vector<Count> slab_;
 };
 
-/// The same search over joint tables. The problem has no rows of its own but one that stands for all: its counts are the
-/// weight by class. `whole` is whether all weights are whole numbers, and `bytes` the room for tables.
+/// The same search over joint tables. The problem has no rows of its own but one that stands for all: its counts are
+/// the weight by class. `whole` is whether all weights are whole numbers, and `bytes` the room for tables.
 SearchResult search_tables(const SearchProblem &problem, JointSource &source, bool whole, std::size_t bytes,
                            Control &control);
 

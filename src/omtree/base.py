@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.certificate import Certificate
+from omtree.cluster.frames import is_dask, predict_lazily
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.data.build import encode_rows
 from omtree.data.columns import as_frame, is_number_matrix, read_columns
@@ -56,10 +57,10 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind."""
         # A copy learns the names of the columns.
         learner = copy.copy(self)
-        if not is_scan(X):
+        if not is_elsewhere(X):
             check_names(learner, X, reset=True)
         with closing(read()) as training:
-            if is_scan(X):
+            if is_elsewhere(X):
                 learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
                 learner.n_features_in_ = len(training.columns)
             ready = training.with_groups(group_columns(vars(self)["constraints"]), groups)
@@ -79,10 +80,12 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             self._family = outcome.family
         return training
 
-    def _scanned(
+    def _elsewhere(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, deadline: Deadline, class_weight: Any = None
     ) -> Training:
-        """The samples on disk that were given to `fit`."""
+        """The samples on disk, or on a cluster, that were given to `fit`."""
+        if is_dask(X):
+            return self._on_cluster(X, y, sample_weight, deadline, class_weight)
         from omtree.disk.training import scanned
 
         return scanned(
@@ -94,6 +97,23 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             deadline=deadline,
             progress=reporter(vars(self)["verbose"]),
         )
+
+    def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
+        if is_regressor(self):
+            raise ValueError(
+                "A regressor needs the rows in memory; fit X.compute(), or turn the target into classes and use "
+                "OptimalTreeClassifier."
+            )
+        from omtree.cluster.reading import on_cluster
+
+        kinds = vars(self)["feature_kinds"]
+        return on_cluster(X, y, sample_weight, class_weight=class_weight, feature_kinds=kinds, deadline=deadline)
+
+    def _lazily(self, X: Any, method: str) -> Any:
+        """What a method says of the rows of a Dask frame."""
+        check_is_fitted(self, "certificate_")
+        check_names(self, X._meta, reset=False)
+        return predict_lazily(self, X, method)
 
     def audit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[ConstraintCheck, ...]:
         """How the model meets the constraints it was fitted with on any data.
@@ -145,7 +165,10 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of int, shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "apply")  # type: ignore[no-any-return]
         codes = self._encode(X)
         if self.tree_ is not None and self.certificate_.structure == "tree":
             return self.tree_.apply(codes)
@@ -238,6 +261,11 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "certificate_")
         check_names(self, X, reset=False)
         return encode_rows(read_columns(X, self._kinds, training=False), self.rules_.features)
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Whether rows are not in memory: on disk, or on a cluster."""
+    return is_scan(X) or is_dask(X)
 
 
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:

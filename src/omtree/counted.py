@@ -26,10 +26,13 @@ class CountedTraining(Training):
     merge : callable
         Reads all samples and gives them in memory, merged, after replacing codes: entry ``[f, c]`` of the array it is
         given stands for the code ``c`` of feature ``f``.
+    instead : str
+        What to do about a fit that needs the rows in memory.
     """
 
     counts: Counts = field(kw_only=True)
     merge: Callable[[CodeArray], Training] = field(kw_only=True)
+    instead: str = field(kw_only=True, default="raise memory_limit, or use fewer columns or bins")
 
     def __len__(self) -> int:
         return int(self.columns.n_samples)

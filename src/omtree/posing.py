@@ -97,9 +97,8 @@ class Pose:
         simple = isinstance(self.objective, LabelCosts) and not self.constraints
         if not simple or (self.setting is not None and self.setting.structure == "rules"):
             raise ValueError(
-                "These rows do not fit into memory even when merged, and counted where they are they allow trees "
-                "without constraints and objectives that charge rows by the predicted class ('error', "
-                "'balanced_error'); raise memory_limit, or use fewer columns or bins."
+                "Rows that are counted where they are allow trees without constraints and objectives that charge rows "
+                f"by the predicted class ('error', 'balanced_error'); {training.instead}."
             )
         assert isinstance(self.objective, LabelCosts)
         loss = LinearLoss(self.objective.matrix(training.counts.totals))

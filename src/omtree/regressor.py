@@ -8,12 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from omtree.base import OptimalTreeBase
+from omtree.base import OptimalTreeBase, is_elsewhere
+from omtree.cluster.frames import is_dask
 from omtree.constraints import Constraint
 from omtree.data.binning import Binning
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.disk.scan import is_scan
 from omtree.graph import Categories
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.parameters import check_parameters
@@ -183,8 +183,8 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         deadline = Deadline(self.time_limit)
 
         def read() -> Training:
-            if is_scan(X):
-                return self._scanned(X, y, sample_weight, groups, deadline)
+            if is_elsewhere(X):
+                return self._elsewhere(X, y, sample_weight, groups, deadline)
             return Training.of_numbers(X, y, sample_weight, self.feature_kinds)
 
         self._fit(X, read, groups, objective, deadline)
@@ -208,6 +208,9 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         Returns
         -------
         array of float, shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict")  # type: ignore[no-any-return]
         rule = self.apply(X)
         return np.asarray(np.array([rule.prediction for rule in self.rules_], dtype=np.float64)[rule])

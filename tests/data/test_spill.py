@@ -36,9 +36,9 @@ def test_rows_come_back_as_they_were_written(tmp_path, weighted):
 def test_nothing_is_left_behind_after_a_failure(tmp_path):
     """A spill whose writing fails removes its file, and leaves a folder that was there before."""
     spill = Spill.create(tmp_path, 1, 10)
-    with pytest.raises(RuntimeError), spill:
-        spill.append(np.zeros((1, 4), np.uint8), np.zeros(4))
-        raise RuntimeError
+    spill.append(np.zeros((1, 4), np.uint8), np.zeros(4))
+    with pytest.raises(ValueError, match="1 features"), spill:
+        spill.append(np.zeros((2, 4), np.uint8), np.zeros(4))
     assert list(tmp_path.iterdir()) == []
     spill.remove()
 
