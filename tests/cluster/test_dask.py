@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, thresholds
+from omtree.cluster import facts
 from omtree.cluster.counts import DaskCounts
 from omtree.constraints import MinConfidence
 
@@ -99,6 +100,20 @@ def test_large_data_choose_the_same_sample_for_their_thresholds(workers, monkeyp
     expected = OptimalTreeClassifier(max_depth=2).fit(frame, label)
     found = OptimalTreeClassifier(max_depth=2).fit(*on_dask(frame, label))
     same_model(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore:Columns that cannot tell")
+def test_quantiles_of_many_values_are_exact(workers, monkeypatch):
+    """Columns with too many values to list are counted in ranges, and cut where memory would cut them."""
+    monkeypatch.setattr(facts, "FEW_VALUES", 50)
+    frame, label, weight = random_frame(7)
+    frame["wide"] = np.exp(20 * frame["many"])
+    expected = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(frame, label, sample_weight=weight)
+    X, y, w = on_dask(frame, label, weight)
+    found = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(X, y, sample_weight=w)
+    same_model(found, expected)
+    for own, other in zip(found.graph_.features, expected.graph_.features, strict=True):
+        np.testing.assert_array_equal(own.thresholds, other.thresholds)
 
 
 @pytest.mark.filterwarnings("ignore:Columns that cannot tell")

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from omtree.data.table import FloatArray
 
 #: A column of numbers with at most so many different ones is known by them.
-FEW_VALUES = 1000
+FEW_VALUES = 20_000
+#: Whether a column has few values is mostly seen from so many rows.
+_A_GLANCE = 3 * FEW_VALUES
 #: A column with more different texts than this is more likely a name or a key than a category.
 MAX_LEVELS = 1_000_000
 
@@ -30,8 +32,8 @@ class Numbers:
     has_missing : bool
         Whether there are any, whatever their weight.
     infinite : bool
-    weights : mapping of float to float, or None
-        Weight of each value; None where they are too many.
+    values : pair of arrays, or None
+        The different numbers of positive weight in order, and the weight of each; None where they are too many.
     """
 
     low: float
@@ -39,7 +41,7 @@ class Numbers:
     missing: float
     has_missing: bool
     infinite: bool
-    weights: dict[float, float] | None
+    values: tuple[FloatArray, FloatArray] | None
 
 
 @dataclass(eq=False)
@@ -135,28 +137,41 @@ def _add(to: dict[Any, float], more: dict[Any, float]) -> None:
 
 def _of_numbers(values: FloatArray, weight: FloatArray, inside: npt.NDArray[np.bool_]) -> Numbers:
     absent = np.isnan(values)
-    present = values[inside & ~absent]
-    infinite = bool(np.isinf(values).any())
-    missing = float(weight[absent].sum())
-    if len(present) == 0 or infinite:
-        return Numbers(np.nan, np.nan, missing, bool(absent.any()), infinite, None if infinite else {})
-    few: dict[float, float] | None = None
-    distinct, place = np.unique(present, return_inverse=True)
-    if len(distinct) <= FEW_VALUES:
-        sums = np.bincount(place, weights=weight[inside & ~absent])
-        few = dict(zip(distinct.tolist(), sums.tolist(), strict=True))
-    return Numbers(float(distinct[0]), float(distinct[-1]), missing, bool(absent.any()), False, few)
+    inside = inside & ~absent
+    missing, infinite = float(weight[absent].sum()), bool(np.isinf(values).any())
+    present, mass = values[inside], weight[inside]
+    low, high = (present.min(), present.max()) if len(present) else (np.nan, np.nan)
+    few = add_values([(present[:_A_GLANCE], mass[:_A_GLANCE])])
+    if len(few[0]) <= FEW_VALUES and len(present) > _A_GLANCE:
+        few = add_values([(present, mass)])
+    known = few if len(few[0]) <= FEW_VALUES else None
+    return Numbers(float(low), float(high), missing, bool(absent.any()), infinite, known)
 
 
 def _join(a: Numbers, b: Numbers) -> Numbers:
     both = None
-    if a.weights is not None and b.weights is not None:
-        both = dict(a.weights)
-        _add(both, b.weights)
-        both = both if len(both) <= FEW_VALUES else None
+    if a.values is not None and b.values is not None:
+        both = add_values([a.values, b.values])
+        both = both if len(both[0]) <= FEW_VALUES else None
     low, high = np.fmin(a.low, b.low), np.fmax(a.high, b.high)
     missing, has_missing = a.missing + b.missing, a.has_missing or b.has_missing
     return Numbers(float(low), float(high), missing, has_missing, a.infinite or b.infinite, both)
+
+
+def add_values(parts: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    """Different values in order, and the weight of each.
+
+    >>> values, weights = add_values([(np.array([3.0, 1.0]), np.ones(2)), (np.array([3.0]), np.ones(1))])
+    >>> values.tolist(), weights.tolist()
+    ([1.0, 3.0], [1.0, 2.0])
+    """
+    import pandas as pd
+
+    place, values = pd.factorize(np.concatenate([values for values, _ in parts]))
+    weights = np.concatenate([weights for _, weights in parts])
+    sums = np.bincount(place, weights=weights, minlength=len(values)).astype(np.float64)
+    order = np.argsort(values)
+    return values[order], sums[order]
 
 
 def _same_rows(frame: Any, labels: Any, weights: Any) -> None:

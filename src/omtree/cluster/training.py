@@ -118,9 +118,8 @@ class DaskTraining(Training):
         """A column of numbers by its distinct values, or by those that decide its quantiles."""
         known = self.facts.numbers[column.name]
         missing = np.full(int(column.has_missing), np.nan)
-        if known.weights is not None and binning == "quantile":
-            values = np.array(sorted(known.weights), dtype=np.float64)
-            weights = np.array([known.weights[value] for value in values.tolist()], dtype=np.float64)
+        if known.values is not None and binning == "quantile":
+            values, weights = known.values
         elif binning == "quantile":
             own = [[frame[column.name], weight] for frame, _, weight in self._parts([column.name])]
             points = quantile_points(DaskNumbers(self.cluster, own), known.low, known.high, n_bins)
