@@ -10,10 +10,10 @@ import duckdb
 import narwhals as nw
 import polars as pl
 import pytest
-from tables import COLUMNS, assert_same_model, table, write_parquet
 
 import omtree.disk.training
 import omtree.thresholds
+from disk.tables import COLUMNS, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, constraints, scan
 
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")
