@@ -10,6 +10,7 @@ The files stay in the folder, so that a second run need not write them again; ab
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -131,7 +132,7 @@ def main() -> None:
             + ", ".join(f"{name} {seconds:.1f}" for name, seconds in result["phases"].items()),
             flush=True,
         )
-    for less, more in zip(found, found[1:], strict=False):
+    for less, more in itertools.pairwise(found):
         slope = math.log(more["seconds"] / less["seconds"]) / math.log(more["rows"] / less["rows"])
         print(f"growth from {less['rows']:,.0f} to {more['rows']:,.0f} rows: time ~ rows^{slope:.2f}")
 

@@ -57,7 +57,7 @@ class Merger:
         self._n_waiting += rows.shape[1]
         if self._n_waiting >= max(_FIRST_MERGE, self._rows.shape[1]):
             self._merge()
-        return self._rows.shape[1] <= self._most_rows
+        return bool(self._rows.shape[1] <= self._most_rows)
 
     def result(self) -> tuple[CodeArray, FloatArray]:
         """The different rows, shape (width, n_merged), and their weights, shape (n_weights or 1, n_merged)."""

@@ -158,15 +158,14 @@ def quantile_points(counts: NumberCounts, low: float, high: float, n_bins: int, 
             # Sums of weights in another order may differ a little.
             slack = 1e-9 * float(after[-1])
         start = after - ranges.weights
-        hit = ((start[:, None] - slack <= targets) & (targets <= after[:, None] + slack)).any(axis=1)
+        on_target = np.asarray((start[:, None] - slack <= targets) & (targets <= after[:, None] + slack))
         # A column of few values keeps them all apart.
-        if len(ranges) <= n_bins:
-            hit[:] = True
-        hit &= ranges.low < ranges.high
+        hit = (on_target.any(axis=1) | (len(ranges) <= n_bins)) & (ranges.low < ranges.high)
         known.append(_ends(ranges, ~hit))
         # A span that cannot be divided any more has few values, however many rows.
         divide = hit & (ranges.rows > most_rows) & (len(ranges) > 1)
-        open_spans += zip(ranges.low[divide].tolist(), ranges.high[divide].tolist(), start[divide].tolist(), strict=True)
+        ends = ranges.low[divide].tolist(), ranges.high[divide].tolist()
+        open_spans += zip(*ends, start[divide].tolist(), strict=True)
         exact = ranges.number[hit & ~divide].tolist()
         if exact:
             known.append(counts.points(low, high, exact))

@@ -59,6 +59,11 @@ class TypedColumn:
     levels: tuple[str, ...] = ()
     kind: str = ""
 
+    @property
+    def raw(self) -> str:
+        """The cells in the type of the file, as classes are; numbers of a text file are doubles."""
+        return quoted(self.name) if self.kind and self.family != "ordered" else self.expression
+
 
 def quoted(name: str) -> str:
     """A name in SQL."""

@@ -81,9 +81,7 @@ class Contents:
     totals: FloatArray
 
 
-def read_contents(
-    rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice] | None, *, numbers: bool
-) -> Contents:
+def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice] | None, *, numbers: bool) -> Contents:
     """Look at every column once.
 
     Parameters
@@ -134,9 +132,8 @@ def _chosen(rows: Rows, scan: Scan) -> list[TypedColumn]:
     """The columns to predict from."""
     others = [("the target", scan.target), ("the weights", scan.weight), *(("groups", name) for name in scan.groups)]
     for what, name in [*others, *(("the columns", name) for name in scan.columns or ())]:
-        if name is not None and name not in rows.columns:
-            shown = ", ".join(map(repr, list(rows.columns)[:8])) + (" and more" if len(rows.columns) > 8 else "")
-            raise ValueError(f"{rows.name} has no column {name!r} for {what}; it has {shown}.")
+        if name is not None:
+            rows.column(name, what)
     taken = {name for _, name in others}
     if scan.columns is not None:
         twice = [name for name in scan.columns if name in taken or list(scan.columns).count(name) > 1]
@@ -163,7 +160,7 @@ def _check_weights(rows: Rows, column: TypedColumn, weight: str, n_rows: int) ->
 
 
 def _class_target(rows: Rows, goal: TypedColumn, weight: str, n_rows: int) -> tuple[Target, str, FloatArray]:
-    cell = quoted(goal.name) if goal.kind and goal.family != "ordered" else goal.expression
+    cell = goal.raw
     values, counts, weights = rows.fetch(
         "y, count(*), sum(w)::DOUBLE", f"GROUP BY y LIMIT {MAX_CLASSES + 1}", f"{cell} AS y, {weight} AS w"
     )

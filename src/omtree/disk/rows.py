@@ -8,22 +8,22 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from omtree.data.columns import Column
 from omtree.data.summaries import N_RANGES, Points, Ranges
-from omtree.disk.files import find_files, read_columns_of, text_literal
+from omtree.disk.files import TypedColumn, find_files, read_columns_of, text_literal
 from omtree.disk.scan import Scan
 
 #: Rows that are fetched at a time.
 BATCH_ROWS = 1 << 17
 #: DuckDB's part of the memory, and the memory that a thread of it should have.
-_SHARE, _THREAD_MEMORY = 0.35, 150 * 10**6
+_SHARE, _THREAD_MEMORY = 0.35, 100 * 10**6
 
 
 class Rows:
@@ -39,6 +39,8 @@ class Rows:
         A private folder for temporary files; `close` removes it.
     columns : dict of str to TypedColumn
         What there is, by name, in order.
+    memory : int
+        Bytes that are left of the limit for all that a fit does; what the process has before counts as well.
     """
 
     def __init__(self, scan: Scan) -> None:
@@ -47,8 +49,9 @@ class Rows:
         self._paths = find_files(scan.source) if isinstance(scan.source, tuple) else []
         self.folder = Path(tempfile.mkdtemp(prefix="omtree-", dir=scan.temp_directory))
         self._own: Any = None
+        self.memory = max(scan.memory // 4, scan.memory - _resident())
         try:
-            self._settings = _settings(scan.memory, self.folder)
+            self._settings = _settings(self.memory, self.folder)
             with self._in_words():
                 self._source, typed = read_columns_of(scan, self._connection, self.folder)
             self.columns = {column.name: column for column in typed}
@@ -60,6 +63,13 @@ class Rows:
     def name(self) -> str:
         """What the rows are called in a complaint."""
         return self._paths[0] if self._paths else "The relation"
+
+    def column(self, name: str, what: str) -> TypedColumn:
+        """A column by its name; what it is for is said when there is none."""
+        if name not in self.columns:
+            shown = ", ".join(map(repr, list(self.columns)[:8])) + (" and more" if len(self.columns) > 8 else "")
+            raise ValueError(f"{self.name} has no column {name!r} for {what}; it has {shown}.")
+        return self.columns[name]
 
     def close(self) -> None:
         """Forget the rows and remove what was written; more than once is no harm."""
@@ -86,10 +96,9 @@ class Rows:
 
     def batches(self, select: str, rest: str = "") -> Iterator[list[npt.NDArray[Any]]]:
         """The columns of ``SELECT select FROM rows rest`` part by part, in the order of the rows."""
-        with self._in_words():
-            with self._query(select, rest).to_arrow_reader(BATCH_ROWS) as reader:
-                for batch in reader:
-                    yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        with self._in_words(), self._query(select, rest).to_arrow_reader(BATCH_ROWS) as reader:
+            for batch in reader:
+                yield [column.to_numpy(zero_copy_only=False) for column in batch.columns]
 
     def _query(self, select: str, rest: str = "", cells: str = "*") -> Any:
         return self._connection.sql(f"SELECT {select} FROM (SELECT {cells} FROM {self._source}) {rest}")
@@ -98,6 +107,7 @@ class Rows:
     def _connection(self) -> Any:
         if self._own is None:
             self._own = import_duckdb().connect(config=self._settings)
+            self._own.execute("SET enable_progress_bar = false")
         return self._own
 
     @contextmanager
@@ -164,6 +174,21 @@ def _range(low: float, high: float) -> str:
     return f"TRY_CAST(x * {double(scale)} - {double(low * scale)} AS USMALLINT)"
 
 
+def first_look(scan: Scan) -> tuple[dict[str, str], npt.NDArray[Any]]:
+    """The columns of the first file and their families, and some of the different targets in it.
+
+    Parameters
+    ----------
+    scan : Scan
+    """
+    if isinstance(scan.source, tuple):
+        scan = replace(scan, source=(find_files(scan.source)[0],))
+    with closing(Rows(scan)) as rows:
+        goal = rows.column(scan.target, "the target")
+        (targets,) = rows.fetch("y", "WHERE y IS NOT NULL GROUP BY y LIMIT 1000", f"{goal.raw} AS y")
+        return {column.name: column.family for column in rows.columns.values()}, targets
+
+
 def double(value: float) -> str:
     """A number in SQL, to the last digit."""
     return f"'{float(value)!r}'::DOUBLE"
@@ -224,6 +249,15 @@ def _settings(memory: int, folder: Path) -> dict[str, Any]:
     }
 
 
+def _resident() -> int:
+    """Bytes of memory that the process has now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 250 * 10**6  # about what the packages take
+
+
 def _sentence(fault: str, paths: Sequence[str]) -> str:
     """A fault of DuckDB in one sentence: the file that it names, and what it says of it."""
     lines = [line.strip() for line in fault.splitlines() if line.strip()]
@@ -240,6 +274,6 @@ def _sentence(fault: str, paths: Sequence[str]) -> str:
         if "not utf-8" in fault:
             return f"{file} is not UTF-8 text (line {line[1]}); save it as UTF-8 (or as Parquet)."
         return f"{file} cannot be read as CSV: line {line[1]} is damaged."
-    reason = re.sub(rf"""(Failed to read file|Error while reading file)? ?["']?{re.escape(file)}["']?:? ?""", "", reason)
+    named = rf"""(Failed to read file|Error while reading file)? ?["']?{re.escape(file)}["']?:? ?"""
+    reason = re.sub(named, "", reason)
     return f"{file} is damaged or cannot be read: {reason.strip().rstrip('.') or 'unknown reason'}."
-

@@ -93,7 +93,7 @@ class ScannedTraining(Training):
             fields[name] = replace(known, column=replace(known.column, levels=levels))
         ready = replace(self, groups=found, group_fields=fields)
         row_bytes = 8 * len(self.columns) + 40
-        return ready.whole() if len(self) * row_bytes <= SMALL_SHARE * self.scan.memory else ready
+        return ready.whole() if len(self) * row_bytes <= SMALL_SHARE * self.rows.memory else ready
 
     def whole(self) -> Training:
         """All samples in memory."""
@@ -102,7 +102,7 @@ class ScannedTraining(Training):
     @property
     def cache_mb(self) -> float:
         """The part of the memory that is left for what a search remembers."""
-        return _COUNTS_SHARE * self.scan.memory / 2**20
+        return _COUNTS_SHARE * self.rows.memory / 2**20
 
     def features(
         self, n_bins: int, binning: Binning, group_levels: bool = True
@@ -124,7 +124,9 @@ class ScannedTraining(Training):
     def sample(self, size: int, seed: int) -> Training:
         """A part of the samples in memory: the same that would be drawn were all of them there."""
         n_rows = len(self)
-        chosen = np.arange(n_rows) if size == n_rows else np.random.default_rng(seed).choice(n_rows, size, replace=False)
+        chosen = (
+            np.arange(n_rows) if size == n_rows else np.random.default_rng(seed).choice(n_rows, size, replace=False)
+        )
         chosen.sort()
         fields = self.contents.fields
         parts: list[Arrays] = []
@@ -214,7 +216,7 @@ class ScannedTraining(Training):
     def _number_rows(self, features: tuple[Feature, ...]) -> Training:
         """All rows, one by one: a loss may need every target."""
         size = len(self) * (2 * len(features) + 80)
-        if size > _TABLE_SHARE * self.scan.memory:
+        if size > _TABLE_SHARE * self.rows.memory:
             raise ValueError(
                 f"The {len(self):,} rows of a numeric target need about {size / _TABLE_SHARE / 1e9:.1f} GB; "
                 "raise memory_limit, or turn the target into classes."
@@ -238,7 +240,7 @@ class ScannedTraining(Training):
     def _spilled(self, features: tuple[Feature, ...]) -> Training:
         if self.groups:
             raise ValueError(
-                "These rows do not fit into memory_limit even when merged, and constraints over groups need them there; "
+                "These rows do not fit into memory even when merged, and constraints over groups need them there; "
                 "raise memory_limit, or use fewer columns or bins."
             )
         spill = Spill.create(self.rows.folder / "codes", len(features))
@@ -320,9 +322,7 @@ class _ClassRows:
         self._n_weights = 2 if training.class_scale is not None else int(self._weighted)
         self._width = len(features) + 1 + len(training.groups)
         row_bytes = 5 * self._width + 16 * n_classes + 100
-        self._merger = Merger(
-            self._width, self._n_weights, int(_TABLE_SHARE * training.scan.memory / row_bytes)
-        )
+        self._merger = Merger(self._width, self._n_weights, int(_TABLE_SHARE * training.rows.memory / row_bytes))
 
     def add(self, codes: CodeArray, labels: npt.NDArray[Any], *others: npt.NDArray[Any]) -> bool:
         """Take in rows with their labels, groups and weights; False where they are too many for memory."""
