@@ -151,7 +151,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise AttributeError(
-                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model."
+                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model, "
+                "and rows that fit into memory."
             )
         return np.array(family.losses)
 
@@ -222,8 +223,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise ValueError(
-                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, and "
-                "no constraints over the whole model."
+                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, no "
+                "constraints over the whole model, and rows that fit into memory."
             )
         if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
             raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
