@@ -23,7 +23,7 @@ from omtree.data.build import encode_rows
 from omtree.data.columns import as_frame, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
-from omtree.disk.scan import as_scan, is_scan
+from omtree.disk.scan import Scan, as_scan, is_scan
 from omtree.family import TreeFamily
 from omtree.fitting import Plan
 from omtree.graph import FeatureGraph
@@ -271,6 +271,8 @@ def is_elsewhere(X: Any) -> bool:
 
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
     """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
+    if isinstance(X, Scan):
+        raise ValueError("X is a scan, which only fit takes; read its rows in parts, or use omtree predict on its files.")
     if is_into_dataframe(X):
         # Equal names are refused here, before scikit-learn stumbles over them.
         as_frame(X)

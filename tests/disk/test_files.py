@@ -237,6 +237,8 @@ def test_wrong_use(tmp_path: Path) -> None:
     path = write_parquet(small(), tmp_path)
     with pytest.raises(ValueError, match="fit takes the target, weights and groups of a scan from the scan itself"):
         OptimalTreeClassifier().fit(scan(path, "y"), "y")
+    with pytest.raises(ValueError, match="X is a scan, which only fit takes"):
+        OptimalTreeClassifier(max_depth=1).fit(scan(path, "y")).predict(scan(path, "y"))
     with pytest.raises(ValueError, match="scan reads paths, DuckDB relations and lazy frames, not Table"):
         scan(small(), "y")
     with pytest.raises(ValueError, match="memory_limit='much' is no size; use such as '2GB'"):

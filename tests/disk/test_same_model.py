@@ -60,6 +60,16 @@ def test_objectives(merged: None, objective: str, tmp_path: Path) -> None:
     assert_same_model(*both(OptimalTreeClassifier(max_depth=2, objective=objective), tmp_path, "y"))
 
 
+def test_own_objective(merged: None, tmp_path: Path) -> None:
+    """A function of the class weights of a rule."""
+
+    def impure(rule: Any) -> float:
+        return 0.0 if rule.class_weights.max() > 0.8 * rule.weight else float(rule.weight)
+
+    model = OptimalTreeClassifier(max_depth=1, objective=impure, n_bins=3, binning="quantile")
+    assert_same_model(*both(model, tmp_path, "y"))
+
+
 def test_rules(merged: None, tmp_path: Path) -> None:
     """Sets of disjoint rules."""
     model = OptimalTreeClassifier(max_depth=2, structure="rules", n_bins=3, binning="quantile")
