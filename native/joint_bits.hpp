@@ -16,9 +16,12 @@ class JointBits {
     /// Sets of at least two features, those that begin alike one after the other.
     JointBits(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes);
 
-    /// Whether this is faster than one row after the other; for rows that all weigh one.
+    /// Whether rows of these weights can be counted so: small whole numbers, or no weights.
+    static bool suits(std::span<const double> weights);
+    /// Whether this is faster than one row after the other.
     bool pays() const { return pays_; }
-    /// Adds the counts of the rows begin .. end - 1 of a block to the tables.
+    /// Adds the counts of the rows begin .. end - 1 of a block to the tables; they must not be too many for whole
+    /// numbers of four bytes.
     void count(const RowBlock &block, std::size_t begin, std::size_t end, double *tables);
 
   private:
@@ -41,7 +44,8 @@ class JointBits {
     std::vector<int> owner_;          ///< by code: the feature
     BitNode root_;
     std::vector<BitNode> levels_;
-    std::vector<int> column_; ///< by code: its place among the columns of the node whose pairs are counted
+    std::vector<int> column_;         ///< by code: its place among the columns of the node whose pairs are counted
+    std::vector<std::uint32_t> rows_; ///< one after the other, as often as their weight has powers of two
     std::vector<std::uint32_t> position_;
     std::vector<std::int32_t> pairs_;
 };

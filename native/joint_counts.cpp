@@ -169,7 +169,7 @@ void count_joint(const RowBlock &block, std::span<const std::int32_t> sets, int 
                  int n_classes, double *tables) {
     check_range(block, sets, n_codes, n_classes);
     const std::size_t n_rows = block.labels.size();
-    if (block.weights.empty() && width > 1) {
+    if (width > 1 && JointBits::suits(block.weights)) {
         JointBits bits(sets, width, n_codes, n_classes);
         for (std::size_t begin = 0; bits.pays() && begin < n_rows; begin += bits_rows) {
             bits.count(block, begin, std::min(n_rows, begin + bits_rows), tables);

@@ -115,20 +115,23 @@ def test_joint_counts_are_those_of_plain_numpy(width, weighted):
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])
-def test_bitsets_count_as_row_by_row_counting_does(width):
-    """Of many features with few codes bitsets are counted; weights of one make it row by row, with the same sums."""
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bitsets_count_as_row_by_row_counting_does(width, weighted):
+    """Of many features with few codes bitsets are counted; halved weights make it row by row, with half the sums."""
     rng = np.random.default_rng(width)
     n_codes = rng.integers(2, 4, 14).tolist()
     n_rows = 140_000  # more than one chunk of bitsets
     codes = np.array([rng.integers(0, k, n_rows) for k in n_codes], dtype=np.uint8)
     codes[3] = 0
     labels = np.where(rng.random(n_rows) < 0.001, 2, rng.integers(0, 2, n_rows)).astype(np.uint16)
+    weights = rng.choice([0.0, 1.0, 3.0, 8.0, 777.0], n_rows) if weighted else None
     sets = np.array(list(itertools.combinations(range(14), width)), dtype=np.int32)
     sets = sets[rng.random(len(sets)) < 0.9]
     tables = [np.zeros(joint_size(sets, n_codes, 4)) for _ in range(2)]
-    count_block(Block(codes, labels), sets, n_codes, tables[0], 4)
-    count_block(Block(codes, labels, np.ones(n_rows)), sets, n_codes, tables[1], 4)
-    np.testing.assert_array_equal(tables[0], tables[1])
+    count_block(Block(codes, labels, weights), sets, n_codes, tables[0], 4)
+    halves = np.full(n_rows, 0.5) if weights is None else weights / 2
+    count_block(Block(codes, labels, halves), sets, n_codes, tables[1], 4)
+    np.testing.assert_array_equal(tables[0], 2 * tables[1])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
