@@ -152,7 +152,7 @@ template <typename Count> class Searcher {
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
 
-    void penalties(const typename Shared<Count>::Group &group, std::int32_t *penalty) const;
+    void find_open();
     double split_floor(const Count *histogram, double leaf);
 
     /// One more split into leaves, from the counts of all features.
@@ -183,6 +183,7 @@ template <typename Count> class Searcher {
     int n_classes_;
     std::vector<std::unique_ptr<Level>> levels_;
     bool at_once_ = false; ///< whether the kernels for groups of features apply
+    std::vector<LaneGroup> open_; ///< features that may be split below
     std::vector<std::uint64_t> scratch_;
     std::uint64_t places_id_ = 0; ///< the samples of which these are known
     int splitting_ = -1;
