@@ -64,6 +64,7 @@ template <typename Count> class Run {
         Values best;
         searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
         searchers_[0]->start(samples_, budget, best);
+        searchers_[0]->close(samples_);
         // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
         depth_of_.assign(budget + 1, 0);
@@ -119,6 +120,9 @@ template <typename Count> class Run {
             try {
                 for (int i = next++; i < n_features; i = next++) {
                     const int feature = order[i];
+                    if (searcher.used[feature]) {
+                        continue;
+                    }
                     Values mine;
                     {
                         const std::lock_guard lock(mutex);
@@ -146,6 +150,7 @@ template <typename Count> class Run {
         for (int i = 1; i < n_threads; ++i) {
             if (i == static_cast<int>(searchers_.size())) {
                 searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
+                searchers_[i]->close(samples_);
             }
             threads.emplace_back(work, std::ref(*searchers_[i]));
         }

@@ -195,7 +195,7 @@ bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std
     }
     cube.assign(table * n_codes, 0);
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (code_bits_.count_cube(shared_, samples, feature, [this] { check(); }, counted_slab(samples, 0), cube)) {
+        if (code_bits_.count_cube(shared_, samples, used, feature, [this] { check(); }, counted_slab(samples, 0), cube)) {
             return true;
         }
     }
@@ -259,7 +259,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
     }
     if (depth == 2) {
         if constexpr (std::is_same_v<Count, std::int32_t>) {
-            if (code_bits_.count_table(shared_, samples, pair_table_)) {
+            if (code_bits_.count_table(shared_, samples, used, pair_table_)) {
                 second_feature(counted_slab(samples, feature), feature, budget, upper, out, record);
                 return;
             }
@@ -333,11 +333,45 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
           });
 }
 
+template <typename Count> std::vector<int> Searcher<Count>::close(const Samples<Count> &samples) {
+    std::vector<int> closed;
+    if (!problem_.use_bounds) {
+        return closed;
+    }
+    const Count total = std::accumulate(samples.weight.begin(), samples.weight.end(), Count{0});
+    for (int f = 0; f < n_features_; ++f) {
+        if (used[f]) {
+            continue;
+        }
+        Count by_code[256] = {};
+        const std::uint8_t *column = samples.column(f);
+        for (std::size_t i = 0; i < samples.size; ++i) {
+            by_code[column[i]] += samples.weight[i];
+        }
+        const Count largest = *std::max_element(by_code, by_code + problem_.features[f].n_codes);
+        if (!shared_.cost.supported(static_cast<double>(total - largest))) {
+            used[f] = 1;
+            closed.push_back(f);
+        }
+    }
+    return closed;
+}
+
 template <typename Count>
 void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
                             const std::vector<double> &upper, Values &out) {
     start(samples, budget, out);
     if (depth > 0 && budget > 1) {
+        // Opened again even when the search is stopped below.
+        struct Closed {
+            std::vector<char> &used;
+            std::vector<int> features;
+            ~Closed() {
+                for (const int feature : features) {
+                    used[feature] = 0;
+                }
+            }
+        } const closed{used, depth > 2 ? close(samples) : std::vector<int>()};
         std::vector<int> order(n_features_);
         std::iota(order.begin(), order.end(), 0);
         if (depth > 2 && problem_.use_bounds) {

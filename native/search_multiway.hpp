@@ -71,16 +71,18 @@ template <typename Count> struct Shared {
 class CodeBits {
   public:
     /// Fills the cube; false where a histogram is cheaper or asked for. `check` may end it by throwing, `whole` is the
-    /// sum over all codes of the feature where that is known.
-    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
-                    const std::function<void()> &check, const std::int32_t *whole, std::vector<std::int32_t> &cube);
+    /// sum over all codes of the feature where that is known. Features in use, but for this one, are not counted.
+    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
+                    const std::vector<char> &used, int feature, const std::function<void()> &check,
+                    const std::int32_t *whole, std::vector<std::int32_t> &cube);
     /// Joint counts of all pairs of features, kept for as long as the samples are the same; false likewise.
     std::uint64_t table_id() const { return table_id_; } ///< the samples that were counted last
     bool count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
-                     std::vector<std::int32_t> &table);
+                     const std::vector<char> &used, std::vector<std::int32_t> &table);
 
   private:
-    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples);
+    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, const std::vector<char> &used,
+               int splitting);
     void count(const Shared<std::int32_t> &shared, const BitNode &node, std::int32_t *to);
 
     std::uint64_t id_ = 0;
@@ -88,6 +90,7 @@ class CodeBits {
     BitNode node_;
     BitNode part_;
     std::vector<std::int32_t> pairs_;
+    std::vector<int> place_; ///< by code: among the columns of the node
     std::vector<int> position_;
     std::vector<int> class_stride_;
 };
@@ -110,7 +113,11 @@ template <typename Count> class Searcher {
     /// Who says from now on when to stop.
     void watch(Control &control) { control_ = &control; }
 
-    std::vector<char> used; ///< features split on the path, where each may be split once
+    /// Marks the features in which no two children would have the support, and says which these are: neither here nor
+    /// below can they be split.
+    std::vector<int> close(const Samples<Count> &samples);
+
+    std::vector<char> used; ///< features that may not be split: each may be once on a path
     SearchStatistics statistics;
 
   private:
