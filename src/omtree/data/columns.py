@@ -12,7 +12,7 @@ from typing import Any, cast, get_args
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from narwhals.dependencies import get_pyarrow
+from narwhals.dependencies import get_pandas, get_pyarrow
 from sklearn.utils import check_array
 
 from omtree.data.table import FloatArray, Kind
@@ -110,7 +110,13 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
             # scikit-learn's own sentence for empty data.
             check_array(np.empty(frame.shape), dtype=None)
         chosen = _choices(feature_kinds, labels)
-        read = [_from_series(series, name) for series, name in zip(frame.iter_columns(), names, strict=True)]
+        if (texts := _arrow_texts(frame.to_native())) is None:
+            read = [_from_series(series, name) for series, name in zip(frame.iter_columns(), names, strict=True)]
+        else:
+            read = [
+                _from_series(frame.get_column(label), name) if text is None else _from_texts(name, text)
+                for label, name, text in zip(labels, names, texts, strict=True)
+            ]
         n_samples = len(frame)
     else:
         array = _as_array(X)
@@ -191,13 +197,31 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         raise _not_a_date(name)
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
-    if isinstance(dtype, nw.String) and get_pyarrow() is not None and getattr(series.to_native(), "dtype", None) != object:
+    if (
+        isinstance(dtype, nw.String)
+        and get_pyarrow() is not None
+        and getattr(series.to_native(), "dtype", None) != object
+    ):
         return _from_texts(name, series.to_arrow())
     levels = _ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
         return _with_levels(name, "ordinal", cells, levels)
     return _from_cells(name, cells)
+
+
+def _arrow_texts(native: Any) -> list[Any] | None:
+    """The columns of a pandas frame that hold texts in Arrow arrays, as those arrays; None for the others."""
+    pandas = get_pandas()
+    if pandas is None or not isinstance(native, pandas.DataFrame):
+        return None
+    are_texts = [isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow" for dtype in native.dtypes]
+    if not any(are_texts):
+        return None
+    return [
+        column.array.__arrow_array__() if is_text else None
+        for (_, column), is_text in zip(native.items(), are_texts, strict=True)
+    ]
 
 
 def _from_texts(name: str, texts: Any) -> Column:
