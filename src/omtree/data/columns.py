@@ -200,7 +200,7 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
     if (
         isinstance(dtype, nw.String)
         and get_pyarrow() is not None
-        and getattr(series.to_native(), "dtype", None) != object
+        and getattr(series.to_native(), "dtype", None) != np.dtype(object)
     ):
         return _from_texts(name, series.to_arrow())
     levels = _ordered_categories(series, dtype)
