@@ -69,8 +69,14 @@ template <typename Count> class Run {
         Values best;
         add_searcher();
         searchers_[0]->start(samples_, budget, best);
-        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
+        try {
+            searchers_[0]->close(samples_);
+        } catch (const Stopped &) {
+            // Even this may have to be counted elsewhere.
+            result.finished = false;
+        }
+        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         depth_of_.assign(budget + 1, 0);
         score_.assign(problem_.features.size(), 0.0);
         double floor = 0.0;
@@ -135,6 +141,9 @@ template <typename Count> class Run {
             try {
                 for (int i = next++; i < n_features; i = next++) {
                     const int feature = order[i];
+                    if (searcher.used[feature]) {
+                        continue;
+                    }
                     Values mine;
                     {
                         const std::lock_guard lock(mutex);
@@ -167,6 +176,7 @@ template <typename Count> class Run {
         for (int i = 1; i < n_threads; ++i) {
             if (i == static_cast<int>(searchers_.size())) {
                 add_searcher();
+                searchers_[i]->close(samples_);
             }
             threads.emplace_back(work, std::ref(*searchers_[i]));
         }

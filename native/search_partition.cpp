@@ -146,6 +146,7 @@ void Partition::solve_runs() {
     }
 }
 
+/// States are the codes that are dealt with: any of them, so that those beside a block are among the states, too.
 void Partition::solve_subsets() {
     const int n = 1 << k_;
     const int layers = limited() ? max_children_ : 1;
@@ -153,12 +154,11 @@ void Partition::solve_subsets() {
     state(0)[0] = 0.0;
     for (int layer = 0; layer < layers; ++layer) {
         const int next = limited() ? layer + 1 : layer;
-        for (int done = 0; done < n - 1; ++done) {
-            const int rest = n - 1 - done;
-            const int lowest = rest & -rest;
-            for (int block = rest; block > 0; block = (block - 1) & rest) {
+        for (int done = 1; done < n; ++done) {
+            const int lowest = done & -done;
+            for (int block = done; block > 0; block = (block - 1) & done) {
                 if (block & lowest) {
-                    relax(layer * n + done, next * n + (done | block), block);
+                    relax(layer * n + (done ^ block), next * n + done, block);
                 }
             }
         }
@@ -207,9 +207,12 @@ void Partition::solve() {
 }
 
 bool Partition::beside(int block, std::vector<double> &out) {
-    const bool runs = family_ == Family::interval || family_ == Family::run;
-    if (!runs || missing_ || limited()) {
+    if (family_ == Family::value || missing_ || limited()) {
         return false;
+    }
+    if (family_ == Family::subset) {
+        out.assign(state((1 << k_) - 1 - block), state((1 << k_) - 1 - block) + budget_ + 1);
+        return true;
     }
     out.assign(budget_ + 1, infinity);
     const auto keep = [&](const double *value, int most) {
@@ -295,7 +298,7 @@ void Partition::choice(int m, std::vector<std::pair<int, int>> &out) const {
         for (int done = n - 1; done > 0;) {
             const double value = state(layer * n + done)[m];
             layer -= layered;
-            // The block added last is the one with the highest of the lowest codes; any that fits will do.
+            // The block added last has the lowest code; any that fits will do.
             for (int block = done; block > 0; block = (block - 1) & done) {
                 if (came_by(layer * n + (done & ~block), block, value, m, out)) {
                     done &= ~block;

@@ -307,7 +307,8 @@ const Count *TableCounter<Count>::pair(const std::vector<Count> &pairs, int a, i
     return pairs.data() + store_.offset(set);
 }
 
-template <typename Count> const Count *TableCounter<Count>::slab(const Samples<Count> &samples, int feature) {
+template <typename Count>
+const Count *TableCounter<Count>::slab(const Samples<Count> &samples, int feature, const std::vector<char> &used) {
     const std::size_t width = shared_.width;
     const int n_codes = problem_.features[feature].n_codes;
     slab_.assign(n_codes * width, 0);
@@ -318,7 +319,7 @@ template <typename Count> const Count *TableCounter<Count>::slab(const Samples<C
         place(own + code * n_classes_, feature, code, slab_.data() + code * width);
     }
     for (int other = 0; other < n_features_; ++other) {
-        if (other == feature) {
+        if (other == feature || used[other]) {
             continue;
         }
         std::size_t stride = 0;
