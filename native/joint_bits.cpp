@@ -29,13 +29,12 @@ JointBits::JointBits(std::span<const std::int32_t> sets, int width, const std::v
         owner_.resize(first_code_.back(), static_cast<int>(f));
     }
     column_.assign(first_code_.back(), 0);
-    // Roughly: filling the bitsets, then what is done with them, against one addition a row and set.
-    const double row_by_row = 1.0 * static_cast<double>(n_sets);
-    pays_ = width > 1 && 1.5 * static_cast<double>(n_codes.size()) + nanoseconds(0, n_sets, 0) < row_by_row;
+    // Filling the bitsets, then what is done with them; row by row it is about one for each set.
+    nanoseconds_ = 1.5 * static_cast<double>(n_codes.size()) + nanoseconds_below(0, n_sets, 0);
 }
 
 /// About how long a row takes below a node.
-double JointBits::nanoseconds(std::size_t first, std::size_t last, int level) const {
+double JointBits::nanoseconds_below(std::size_t first, std::size_t last, int level) const {
     const double wide = std::string_view(kernels().name) == "avx512" ? 1.0 : 4.0;
     if (level == width_ - 2) {
         double columns = 0.0;
@@ -52,7 +51,7 @@ double JointBits::nanoseconds(std::size_t first, std::size_t last, int level) co
             columns += n_codes_[f];
         }
         // All columns are compressed once for every code; the rows of the codes together are all rows.
-        total += n_codes_[feature(next, level)] * columns / 64.0 * 1.5 + nanoseconds(next, end, level + 1);
+        total += n_codes_[feature(next, level)] * columns / 64.0 * 1.5 + nanoseconds_below(next, end, level + 1);
         next = end;
     }
     return total;

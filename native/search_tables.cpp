@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <stdexcept>
 
 namespace omtree {
@@ -9,6 +10,11 @@ namespace {
 
 /// Room for the joint counts of all pairs by code of one feature, as for rows in memory.
 constexpr std::size_t most_cube_bytes = std::size_t{128} << 20;
+
+/// With more features than this it pays to find out first which of them can be split at all, in a pass of its own.
+constexpr int few_features = 20;
+/// Features in the sets of the first batch, where the trees are deep enough.
+constexpr int first_width = 3;
 
 /// Calls back with every set of `n` of the numbers below `end`, in order.
 template <typename Visit> void each_subset(int n, int end, std::vector<int> &set, int from, const Visit &visit) {
@@ -32,8 +38,8 @@ bool contains(const std::vector<int> &set, int feature) {
 template <typename Count>
 JointStore<Count>::JointStore(const SearchProblem &problem, JointSource &source, std::size_t bytes)
     : problem_(problem), source_(source), bytes_(static_cast<double>(bytes)),
-      n_features_(static_cast<int>(problem.features.size())),
-      first_width_(std::min({3, problem.max_depth, n_features_})) {
+      n_features_(static_cast<int>(problem.features.size())), closed_(n_features_, 0), n_open_(n_features_),
+      looked_(n_features_ <= few_features) {
     const auto n_classes = static_cast<std::size_t>(problem.n_classes);
     const auto k = [&](int f) { return static_cast<std::size_t>(problem.features[f].n_codes); };
     from_.assign(n_features_ + 1, 0);
@@ -84,10 +90,9 @@ bool JointStore<Count>::sum(const std::vector<CodeLimit> &limits, int n, std::ve
     out.assign(sizes_[n], 0);
     std::vector<int> set;
     each_subset(n, n_features_, set, 0, [&](const std::vector<int> &features) {
-        // A feature that is split once on a path is of no interest to what is below.
-        const bool used = n > 1 && !problem_.binary &&
-                          std::any_of(features.begin(), features.end(), [&](int f) { return contains(inside, f); });
-        if (!used) {
+        // A feature that is split once on a path is of no interest to what is below, and some cannot be split at all.
+        const auto closed = [&](int f) { return closed_[f] || (n > 1 && !problem_.binary && contains(inside, f)); };
+        if (std::none_of(features.begin(), features.end(), closed)) {
             reduce(*batch, limits, features, out.data() + offset(features));
         }
     });
@@ -108,17 +113,16 @@ template <typename Count> const Count *JointStore<Count>::Batch::table(const std
 template <typename Count>
 std::shared_ptr<const typename JointStore<Count>::Batch> JointStore<Count>::holding(const std::vector<int> &inside,
                                                                                     int n) {
-    const int width = std::min(n_features_, static_cast<int>(inside.size()) + n);
     const std::lock_guard lock(mutex_);
-    for (auto batch = batches_.begin(); batch != batches_.end(); ++batch) {
-        const std::vector<int> &all = (*batch)->inside;
-        if ((*batch)->width >= width && std::includes(inside.begin(), inside.end(), all.begin(), all.end())) {
-            batches_.splice(batches_.begin(), batches_, batch);
-            return batches_.front();
-        }
+    if (!looked_) {
+        close(*fetch({}, 1));
+    }
+    const int width = std::min(n_open_, static_cast<int>(inside.size()) + n);
+    if (auto batch = known(inside, width)) {
+        return batch;
     }
     // A pass over all rows is what takes long, so as much as there is room for is counted in one.
-    const int first = std::max(width, first_width_);
+    const int first = std::max(width, std::min({first_width, problem_.max_depth, n_open_}));
     if (bytes_of({}, first) <= bytes_) {
         return fetch({}, first);
     }
@@ -132,6 +136,37 @@ std::shared_ptr<const typename JointStore<Count>::Batch> JointStore<Count>::hold
                                 "(n_bins), a smaller max_depth or fewer columns, or allow more.");
 }
 
+/// A batch that is there with the tables of all sets of so many features that have these among them.
+template <typename Count>
+std::shared_ptr<const typename JointStore<Count>::Batch> JointStore<Count>::known(const std::vector<int> &inside,
+                                                                                  int width) {
+    for (auto batch = batches_.begin(); batch != batches_.end(); ++batch) {
+        const std::vector<int> &all = (*batch)->inside;
+        if ((*batch)->width >= width && std::includes(inside.begin(), inside.end(), all.begin(), all.end())) {
+            batches_.splice(batches_.begin(), batches_, batch);
+            return batches_.front();
+        }
+    }
+    return nullptr;
+}
+
+/// Leaves out the features of which all values but one together lack the support.
+template <typename Count> void JointStore<Count>::close(const Batch &singles) {
+    looked_ = true;
+    const LeafCost<Count> cost(problem_, std::accumulate(problem_.counts.begin(), problem_.counts.end(), 0.0));
+    for (int f = 0; f < n_features_; ++f) {
+        double total = 0.0;
+        double largest = 0.0;
+        for (int code = 0; code < problem_.features[f].n_codes; ++code) {
+            const double weight = cost.weight(singles.table({f}) + code * problem_.n_classes);
+            total += weight;
+            largest = std::max(largest, weight);
+        }
+        closed_[f] = !cost.supported(total - largest);
+        n_open_ -= closed_[f];
+    }
+}
+
 template <typename Count>
 std::shared_ptr<const typename JointStore<Count>::Batch> JointStore<Count>::fetch(const std::vector<int> &inside,
                                                                                   int width) {
@@ -141,7 +176,7 @@ std::shared_ptr<const typename JointStore<Count>::Batch> JointStore<Count>::fetc
     std::size_t size = 0;
     std::vector<int> others;
     for (int f = 0; f < n_features_; ++f) {
-        if (!contains(inside, f)) {
+        if (!closed_[f] && !contains(inside, f)) {
             others.push_back(f);
         }
     }
@@ -170,7 +205,7 @@ std::shared_ptr<const typename JointStore<Count>::Batch> JointStore<Count>::fetc
     double held = bytes_of(inside, width);
     for (auto old = batches_.begin(); old != batches_.end();) {
         held += bytes_of((*old)->inside, (*old)->width);
-        const bool base = (*old)->inside.empty() && (*old)->width <= first_width_;
+        const bool base = (*old)->inside.empty() && (*old)->width <= first_width;
         old = held > bytes_ && !base ? batches_.erase(old) : std::next(old);
     }
     const std::vector<double> counts = source_.tables(batch->sets, width);
@@ -190,6 +225,9 @@ template <typename Count> double JointStore<Count>::bytes_of(const std::vector<i
     cells[0] = problem_.n_classes;
     sets[0] = 1.0;
     for (int f = 0; f < n_features_; ++f) {
+        if (closed_[f]) {
+            continue;
+        }
         const double k = problem_.features[f].n_codes;
         const bool always = contains(inside, f);
         for (int n = width; n >= 0; --n) {
@@ -217,7 +255,7 @@ void JointStore<Count>::reduce(const Batch &batch, const std::vector<CodeLimit> 
     std::sort(features.begin(), features.end());
     features.erase(std::unique(features.begin(), features.end()), features.end());
     for (int f = 0; static_cast<int>(features.size()) < batch.width; ++f) {
-        if (!contains(features, f)) {
+        if (!closed_[f] && !contains(features, f)) {
             features.insert(std::upper_bound(features.begin(), features.end(), f), f);
         }
     }
@@ -270,7 +308,12 @@ template <typename Count> const std::vector<Count> *NodeTables<Count>::of(int n)
 template <typename Count>
 TableCounter<Count>::TableCounter(const Shared<Count> &shared, JointStore<Count> &store)
     : shared_(shared), problem_(shared.problem), store_(store),
-      n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes) {}
+      n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes),
+      totals_(n_classes_, 0) {
+    for (std::size_t i = 0; i < problem_.counts.size(); ++i) {
+        totals_[i % n_classes_] += static_cast<Count>(problem_.counts[i]);
+    }
+}
 
 template <typename Count> Samples<Count> TableCounter<Count>::root() const {
     Samples<Count> samples;
@@ -281,7 +324,7 @@ template <typename Count> Samples<Count> TableCounter<Count>::root() const {
 
 template <typename Count> std::vector<Count> TableCounter<Count>::totals(const Samples<Count> &samples) {
     if (samples.tables->limits().empty()) {
-        return {problem_.counts.begin(), problem_.counts.end()};
+        return totals_;
     }
     return *samples.tables->of(0);
 }

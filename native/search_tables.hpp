@@ -54,6 +54,8 @@ template <typename Count> class JointStore {
     };
 
     std::shared_ptr<const Batch> holding(const std::vector<int> &inside, int n);
+    std::shared_ptr<const Batch> known(const std::vector<int> &inside, int width);
+    void close(const Batch &singles);
     std::shared_ptr<const Batch> fetch(const std::vector<int> &inside, int width);
     double bytes_of(const std::vector<int> &inside, int width) const;
     void reduce(const Batch &batch, const std::vector<CodeLimit> &limits, std::span<const int> set, Count *out) const;
@@ -62,7 +64,9 @@ template <typename Count> class JointStore {
     JointSource &source_;
     double bytes_;
     int n_features_;
-    int first_width_;               ///< features in the tables of the first batch
+    std::vector<char> closed_; ///< features that no split of any rows can have the support for
+    int n_open_;
+    bool looked_ = false;           ///< whether it is known which these are
     std::vector<std::size_t> from_; ///< by feature: codes of this and all later ones
     std::vector<std::size_t> first_pair_;
     std::vector<std::size_t> first_triple_; ///< by pair
@@ -122,6 +126,7 @@ template <typename Count> class TableCounter final : public Counter<Count> {
     JointStore<Count> &store_;
     int n_features_;
     int n_classes_;
+    std::vector<Count> totals_; ///< of all rows, by class
     std::vector<Count> slab_;
 };
 

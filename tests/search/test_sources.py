@@ -79,6 +79,33 @@ def test_binary_trees_cost_what_they_cost_in_memory(seed):
     np.testing.assert_array_equal(found.losses, expected.losses)
 
 
+def test_features_that_cannot_be_split_are_not_counted():
+    """Of many features those with too few rows beside one value are asked for once, alone; the trees are the same."""
+    rng = np.random.default_rng(11)
+    n_rows = 600
+    rare = np.arange(24) % 3 == 0
+    codes = np.array([rng.integers(0, 3, n_rows) * (rng.random(n_rows) > 0.98 * r) for r in rare], dtype=np.uint8)
+    features = tuple(Feature(f"f{i}", i, "numeric", 3, False, np.array([1.0, 2.0])) for i in range(24))
+    label = ((codes[1] > 0) & (codes[4] < 2)) ^ (codes[8] == 1) ^ (rng.random(n_rows) < 0.1)
+    table = Table(features, codes, np.eye(2)[label.astype(int)], np.arange(n_rows))
+    graph, costs = FeatureGraph(features), 1.0 - np.eye(2)
+    limits = {"max_depth": 3, "max_leaves": 8, "min_support": 20.0}
+    expected = solve(Problem(table, graph, LinearLoss(costs), **limits), counting="bits")
+    asked = []
+
+    class Asked(LocalCounts):
+        def tables(self, sets, stopped):
+            asked.append(sets)
+            return super().tables(sets, stopped)
+
+    found = solve_counts(Asked(table), graph, costs, **limits)
+    np.testing.assert_array_equal(found.losses, expected.losses)
+    assert list(found.trees) == list(expected.trees)
+    singles, triples = asked
+    assert singles.shape == (24, 1)
+    assert set(triples.ravel().tolist()) == set(np.flatnonzero(~rare).tolist())
+
+
 def test_counts_beyond_four_bytes_are_exact():
     """Ten billion rows: every loss is a multiple of what it is for few rows, and the trees are the same."""
     rng = np.random.default_rng(5)
