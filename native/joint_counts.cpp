@@ -1,6 +1,7 @@
 #include "joint_counts.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -153,6 +154,35 @@ void check_range(const RowBlock &block, std::size_t begin, std::size_t end, std:
 }
 
 } // namespace
+
+std::vector<std::int32_t> all_sets(int n_features, int width) {
+    std::vector<std::int32_t> sets;
+    std::vector<std::int32_t> set(width);
+    std::iota(set.begin(), set.end(), 0);
+    for (int last = width <= n_features ? 0 : -1; last >= 0;) {
+        sets.insert(sets.end(), set.begin(), set.end());
+        last = width - 1;
+        while (last >= 0 && set[last] == n_features - width + last) {
+            --last;
+        }
+        if (last >= 0) {
+            std::iota(set.begin() + last, set.end(), set[last] + 1);
+        }
+    }
+    return sets;
+}
+
+JointExtent extent_of_all_sets(const std::vector<int> &n_codes, int width) {
+    std::vector<JointExtent> by_width(width + 1);
+    by_width[0] = {1.0, 1.0};
+    for (const int k : n_codes) {
+        for (int n = width; n > 0; --n) {
+            by_width[n].sets += by_width[n - 1].sets;
+            by_width[n].cells += k * by_width[n - 1].cells;
+        }
+    }
+    return by_width[width];
+}
 
 std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes) {
     std::size_t total = 0;

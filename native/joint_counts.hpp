@@ -15,6 +15,16 @@ struct RowBlock {
     std::span<const double> weights; ///< empty: every row weighs one
 };
 
+/// All sets of `width` of so many features, in order, one after the other.
+std::vector<std::int32_t> all_sets(int n_features, int width);
+
+/// How many these are, and how many combinations of codes they have together; as numbers they may be huge.
+struct JointExtent {
+    double sets = 0.0;
+    double cells = 0.0;
+};
+JointExtent extent_of_all_sets(const std::vector<int> &n_codes, int width);
+
 /// How many counts the tables of these sets have: [code]...[code][class] each, one after the other.
 std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes);
 

@@ -15,29 +15,6 @@ constexpr std::size_t least_samples = 50'000;
 /// Samples that are counted before the time is looked at.
 constexpr std::size_t chunk = std::size_t{1} << 17;
 
-/// All sets of `width` features.
-std::vector<std::int32_t> all_sets(int n_features, int width) {
-    std::vector<std::int32_t> sets;
-    std::vector<std::int32_t> set(width);
-    for (int i = 0; i < width; ++i) {
-        set[i] = i;
-    }
-    while (true) {
-        sets.insert(sets.end(), set.begin(), set.end());
-        int last = width - 1;
-        while (last >= 0 && set[last] == n_features - width + last) {
-            --last;
-        }
-        if (last < 0) {
-            return sets;
-        }
-        ++set[last];
-        for (int i = last + 1; i < width; ++i) {
-            set[i] = set[i - 1] + 1;
-        }
-    }
-}
-
 } // namespace
 
 RowSource::RowSource(const SearchProblem &problem, Samples<std::int32_t> samples, Control &control)
@@ -61,30 +38,24 @@ bool RowSource::pays(const SearchProblem &problem, std::size_t n_samples) {
         n_samples < least_samples) {
         return false;
     }
-    // The sums over all sets of so many features of the product of their numbers of codes, and of one.
-    std::vector<double> cells(width + 1, 0.0);
-    std::vector<double> sets(width + 1, 0.0);
-    cells[0] = problem.n_classes;
-    sets[0] = 1.0;
     double codes = 0.0;
     std::vector<int> n_codes;
     for (const SearchFeature &feature : problem.features) {
         n_codes.push_back(feature.n_codes);
         codes += feature.n_codes;
-        for (int n = width; n > 0; --n) {
-            cells[n] += feature.n_codes * cells[n - 1];
-            sets[n] += sets[n - 1];
-        }
     }
-    if (cells[width] * 12.0 > static_cast<double>(most_bytes) || sets[width] > 1e5) {
+    const JointExtent extent = extent_of_all_sets(n_codes, width);
+    const double cells = extent.cells * problem.n_classes;
+    if (cells * 12.0 > static_cast<double>(most_bytes) || extent.sets > 1e5) {
         return false;
     }
     // Both roughly in nanoseconds; the search counts all pairs for most features at the root, and again below.
     const auto n = static_cast<double>(n_samples);
     const double by_bits = (n_features / 16.0 + 1.5) * codes * codes / 64.0;
     const double by_row = std::min(by_bits, 0.7 * n_features * n_features * n_features) * n;
-    const JointBits bits(all_sets(n_features, width), width, n_codes, problem.n_classes);
-    return bits.nanoseconds() * n + 2.0 * cells[width] < by_row * (width > 3 ? 10.0 : 0.7);
+    const std::vector<std::int32_t> sets = all_sets(n_features, width);
+    const JointBits bits(sets, width, n_codes, problem.n_classes);
+    return bits.nanoseconds() * n + 2.0 * cells < by_row * (width > 3 ? 10.0 : 0.7);
 }
 
 std::vector<double> RowSource::tables(std::span<const std::int32_t> sets, int width) {
