@@ -244,6 +244,7 @@ void bind_search(nb::module_ &m) {
             problem.every_size = every_size;
             problem.counting = counting == "bits"        ? omtree::Counting::bits
                                : counting == "histogram" ? omtree::Counting::histogram
+                               : counting == "tables"    ? omtree::Counting::tables
                                                          : omtree::Counting::automatic;
             omtree::Control control;
             if (seconds < 1e9) {
@@ -312,7 +313,7 @@ void bind_joint_counts(nb::module_ &m) {
               }
               const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
               nb::gil_scoped_release release;
-              omtree::count_joint(block, all, width, n_codes, n_classes, tables.data());
+              omtree::count_joint(block, 0, labels.size(), all, width, n_codes, n_classes, tables.data());
           });
     m.def(
         "search_tables",

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import COLUMNS, table, write_parquet
 
 import omtree.disk.training
+from disk.tables import COLUMNS, table, write_parquet
 from omtree import OptimalTreeClassifier, scan
 from omtree.progress import Event, listen
 

@@ -138,7 +138,9 @@ def read_columns_of(scan: Scan, connection: duckdb.DuckDBPyConnection, folder: P
             schema = _interpreted(connection, path, schema, scan)
         schemas.append((file, schema))
     columns = _common(schemas, scan)
-    return _reader([path for _, path in parts]), columns
+    # Numbers of other widths need a common type, for which DuckDB looks at every file first.
+    alike = all(own == schemas[0][1] for _, own in schemas)
+    return _reader([path for _, path in parts], alike=alike), columns
 
 
 def kind_of(path: str) -> str:
@@ -154,9 +156,9 @@ def kind_of(path: str) -> str:
     return "gzip" if start[:2] == b"\x1f\x8b" else "csv"
 
 
-def _reader(paths: Iterable[str]) -> str:
+def _reader(paths: Iterable[str], *, alike: bool = True) -> str:
     listed = ", ".join(map(text_literal, paths))
-    return f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+    return f"read_parquet([{listed}], union_by_name = {str(not alike).lower()}, hive_partitioning = false)"
 
 
 def typed_column(name: str, kind: Any) -> TypedColumn:

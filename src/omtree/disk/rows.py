@@ -152,14 +152,13 @@ class NumberColumn:
     def points(self, low: float, high: float, numbers: Sequence[int]) -> Points:
         """The distinct values in some of the ranges."""
         inside = f"{_range(low, high)} IN ({', '.join(map(str, numbers))})"
-        return self._points(f"WHERE {inside} AND x BETWEEN {double(low)} AND {double(high)}{self._some}")
-
-    def all_points(self) -> Points:
-        """All distinct values."""
-        return self._points(f"WHERE x IS NOT NULL{self._some}")
-
-    def _points(self, where: str) -> Points:
-        return Points(*self._rows.fetch(f"x, {self._sum}::DOUBLE", f"{where} GROUP BY x ORDER BY x", self._cells))
+        return Points(
+            *self._rows.fetch(
+                f"x, {self._sum}::DOUBLE",
+                f"WHERE {inside} AND x BETWEEN {double(low)} AND {double(high)}{self._some} GROUP BY x ORDER BY x",
+                self._cells,
+            )
+        )
 
 
 def _range(low: float, high: float) -> str:

@@ -28,7 +28,7 @@ from omtree.search.sources import BlockCounts, Counts, ScaledCounts
 from omtree.targets import Target
 from omtree.training import Training
 
-#: Numbers of so many rows are counted value by value, of more rows in ranges first.
+#: Numbers of so many rows are counted value by value, those of more rows in ranges.
 _FEW_ROWS = 1_000_000
 #: Rows that take no more than this part of the memory are read as they are.
 SMALL_SHARE = 0.1
@@ -158,10 +158,7 @@ class ScannedTraining(Training):
             return ColumnSummary(replace(column, values=np.array([np.nan])), np.ones(1), np.zeros(1, dtype=np.intp))
         if binning == "quantile":
             counts = NumberColumn(self.rows, known.cell, None if self.scan.weight is None else weight)
-            if len(self) <= _FEW_ROWS:
-                points = counts.all_points()
-            else:
-                points = quantile_points(counts, known.low, known.high, n_bins, _FEW_ROWS)
+            points = quantile_points(counts, known.low, known.high, n_bins, _FEW_ROWS)
             values, weights = points.values, points.weights
             if column.has_missing:
                 (missing,) = self.rows.fetch_one(f"sum({weight}) FILTER ({known.cell} IS NULL)")
