@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from omtree.columns.answer import status_of, why_infeasible
+from omtree.columns.counts import IntArray
 from omtree.columns.cover import search_cover
 from omtree.columns.extent import extent_of
 from omtree.columns.master import Master
 from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
-from omtree.columns.pool import ColumnPool, Duals, IntArray
+from omtree.columns.pool import ColumnPool, Duals
 from omtree.columns.pricing import PricedRules, RulePricer, general_pricer, native_pricer
 from omtree.columns.start import greedy_paths, tree_paths
 from omtree.data.table import FloatArray
@@ -129,6 +130,9 @@ class Run:
             return
         with self._phase("start"):
             self._start(start)
+        if self.plain and self.options.tables and self.options.pricing != "ksp" and not self._done():
+            with self._phase("tables"):
+                self.pool.counts.make_tables(self.deadline)
         self._generate()
         if self.options.proof:
             with self._phase("proof"):
@@ -283,6 +287,7 @@ class Run:
     ) -> MipAnswer:
         if gap is None:
             gap = self.options.gap if math.isinf(cutoff) else 0.0
+        self.pool.model_rows.include(self.master.rows)
         answer = solve_mip(
             self.pool,
             candidates,
@@ -298,6 +303,7 @@ class Run:
         return answer
 
     def _cover(self, candidates: Indices, reduced_cost: FloatArray, target: float, share: float) -> MipAnswer:
+        self.pool.model_rows.include(self.master.rows)
         answer = search_cover(
             self.pool,
             candidates,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from omtree.columns.counts import IntArray
 from omtree.columns.interior import BoxedLP, solve_interior
 from omtree.columns.pool import ColumnPool, Duals
 from omtree.data.table import FloatArray
@@ -18,6 +19,9 @@ MORE_ROWS = 60
 #: A row whose coverage is off by more than this is violated: first, and when the end is near.
 VIOLATION = 0.02
 LAST_VIOLATION = 1e-4
+#: Violated rows are looked for among so many rows, and among all when there are none; weights below this are left out.
+LOOK_AT = 20_000
+LEAST_WEIGHT = 1e-6
 #: An LP that still needs artificial columns at this many times the price of a row has no solution without them.
 WIDEST = 1e9
 
@@ -50,12 +54,13 @@ class Master:
         self._pool = pool
         self._weight = problem.table.weight
         self._total = float(self._weight.sum())
+        self._random = np.random.default_rng(seed)
         n_rows = problem.table.n_rows
         if row_generation and n_rows > 2 * FIRST_ROWS:
-            chosen = np.random.default_rng(seed).choice(n_rows, FIRST_ROWS, replace=False, p=self._weight / self._total)
-            self.rows = np.sort(chosen)
+            chosen = self._random.choice(n_rows, FIRST_ROWS, replace=False, p=self._weight / self._total)
+            self.rows = np.sort(chosen).astype(np.int32)
         else:
-            self.rows = np.arange(n_rows)
+            self.rows = np.arange(n_rows, dtype=np.int32)
         self._price = np.maximum(row_price, 1e-3 * max(1e-12, float(row_price.mean())))
         self._box = 2.0
         self._violation = VIOLATION
@@ -70,9 +75,8 @@ class Master:
         problem, pool, rows = self._problem, self._pool, self.rows
         n_global = len(problem.rows)
         n_cover = len(rows)
-        cover = pool.cover[:, rows]
-        cover.sort_indices()
-        share = (pool.cover @ self._weight)[None, :] / self._total
+        cover = pool.cover(rows=rows)
+        share = pool.support[None, :] / self._total
         dense = np.concatenate([share, np.ones((1, len(pool))), pool.extra.T])
         limits = np.array([row.at_least for row in problem.rows])
         everything = self._box * float(self._price.sum())
@@ -89,10 +93,9 @@ class Master:
 
     def _duals(self, dual: FloatArray) -> Duals:
         n_cover = len(self.rows)
-        cover = dual[n_cover] * self._weight / self._total
-        cover[self.rows] += dual[:n_cover]
         # Interior values may stand outside by a hair on the side where the row is an inequality.
-        return Duals(cover, min(0.0, float(dual[n_cover + 1])), np.maximum(0.0, dual[n_cover + 2 :]))
+        leaf, rows = min(0.0, float(dual[n_cover + 1])), np.maximum(0.0, dual[n_cover + 2 :])
+        return Duals(self.rows, dual[:n_cover], float(dual[n_cover]) / self._total, leaf, rows)
 
     def widen_box(self) -> bool:
         """Makes the artificial columns dearer; false when they are as dear as arithmetic allows."""
@@ -110,9 +113,20 @@ class Master:
         """Adds the rows that the solution covers least or most; says how many."""
         if self.complete:
             return 0
-        error = np.abs(self._pool.cover.T @ point.weights - 1.0)
-        error[self.rows] = 0.0
-        worst = np.argsort(-error, kind="stable")[:MORE_ROWS]
-        worst = worst[error[worst] > self._violation]
+        n_rows = self._problem.table.n_rows
+        worst = np.empty(0, dtype=np.int32)
+        if n_rows > 2 * LOOK_AT:
+            some = self._random.choice(n_rows, LOOK_AT, replace=False).astype(np.int32)
+            worst = self._most_violated(point, np.setdiff1d(some, self.rows))
+        if len(worst) == 0:
+            missing = np.ones(n_rows, dtype=bool)
+            missing[self.rows] = False
+            worst = self._most_violated(point, np.flatnonzero(missing).astype(np.int32))
         self.rows = np.sort(np.concatenate([self.rows, worst]))
         return len(worst)
+
+    def _most_violated(self, point: MasterPoint, rows: IntArray) -> IntArray:
+        weights = np.where(point.weights > LEAST_WEIGHT, point.weights, 0.0)
+        error = np.abs(self._pool.coverage(weights, rows) - 1.0)
+        worst = np.argsort(-error, kind="stable")[:MORE_ROWS]
+        return rows[worst[error[worst] > self._violation]]
