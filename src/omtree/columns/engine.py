@@ -38,6 +38,8 @@ LAST_TOLERANCE = 1e-6
 ZERO = 1e-9
 #: Most of the way from the LP's duals to the best ones known.
 MOST_SMOOTHING = 0.8
+#: How often a step to new duals is halved when the bound does not rise.
+SHORTER_STEPS = 3
 #: Share of the time, and most time, in which the tree search may look for a start.
 SEARCH_SHARE = 0.1
 MOST_SEARCH_SECONDS = 60.0
@@ -49,8 +51,10 @@ FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
 #: Largest set of rules handed to the MIP for a proof, and largest one where there are smaller steps to take.
 PROOF_LIMIT = 60_000
 FEW_RULES = 4000
-#: Shares of the gap to close in one step of the proof where losses are no whole numbers, tried one after the other.
+#: Shares of the gap to close in one step of the proof where losses are no whole numbers, tried one after the other;
+#: where they are, a step is one of so many, and no smaller than 1.
 STAGES = (1.0, 0.25, 0.06, 0.015)
+WHOLE_STEPS = 8
 
 
 def solve(
@@ -152,11 +156,12 @@ class Run:
             self._offer_paths([self.pool.with_best_label(Path((), 0))])
         self._offer_paths(start)
         if self.options.warm_start:
-            greedy = greedy_paths(self.problem, self.options.seed)
-            self._offer_paths([self.pool.with_best_label(path) for path in greedy])
             limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, MOST_SEARCH_SECONDS))
             for tree in tree_paths(self.problem, limit, self.options.n_jobs):
                 self._offer_paths(tree)
+            if limit.expired:
+                greedy = greedy_paths(self.problem, self.options.seed)
+                self._offer_paths([self.pool.with_best_label(path) for path in greedy])
 
     def _offer_paths(self, paths: Sequence[Path]) -> None:
         """Adds the rules among them that fit the problem; all together they may be a model."""
@@ -174,12 +179,14 @@ class Run:
             self.iterations += 1
             with self._phase("lp"):
                 point = self.master.solve(tolerance, deadline)
-                new_rows = self.master.add_violated_rows(point)
+                new_rows = self.master.add_violated_rows(point, everywhere=False)
             duals = point.duals
             if self.best_duals is not None:
                 duals = duals.mix(self.best_duals, share)
             with self._phase("pricing"):
                 new_columns, improved = self._price(duals)
+                if options.stabilise and not improved:
+                    new_columns += self._price_nearer(duals)
             self._report("generate")
             if self._done():
                 return
@@ -187,6 +194,9 @@ class Run:
                 self._drop_columns(duals)
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
+            if settled and not new_rows:
+                with self._phase("lp"):
+                    new_rows = self.master.add_violated_rows(point, everywhere=True)
             if settled and point.slack > 1e-5 * max(1.0, abs(point.value)):
                 if not self.master.widen_box():
                     return
@@ -200,6 +210,23 @@ class Run:
             elif not self.master.tighten():
                 self.lp_value = max(self.floor, self.raw_bound if self.exact_pricing else point.value)
                 return
+
+    def _price_nearer(self, duals: Duals) -> int:
+        """Prices between these duals and the best ones known, until the bound rises; says how many rules are new.
+
+        The bound is concave in the duals, so that a step which is too long is shortened. Only a scan of tables costs so
+        much less than an LP that this pays.
+        """
+        new_columns = 0
+        for _ in range(SHORTER_STEPS):
+            if self.pool.counts.tables is None or self.best_duals is None or self._done():
+                break
+            duals = duals.mix(self.best_duals, 0.5)
+            more, improved = self._price(duals)
+            new_columns += more
+            if improved:
+                break
+        return new_columns
 
     def _limit_reached(self) -> bool:
         most_rounds, most_columns = self.options.max_iterations, self.options.max_columns
@@ -243,19 +270,24 @@ class Run:
 
     def _list_rules(self, duals: Duals) -> tuple[float, PricedRules]:
         """The loss to look for or to rule out next, and all rules that a model of this loss can use."""
-        if self.integral or not math.isfinite(self.value):
-            target = self.bound if math.isfinite(self.value) else self.worst
-            return target, self.pricer.enumerate(duals, self._within(target), PROOF_LIMIT, self.deadline)
-        # Real losses have no next value: as far at once as leaves few rules.
-        tolerance = self._tolerance()
-        last = self.value - 0.05 * tolerance
-        for share in STAGES:
-            target = min(last, self.bound + max(share * (self.value - self.bound), tolerance))
-            limit = PROOF_LIMIT if share == STAGES[-1] else FEW_RULES
+        if not math.isfinite(self.value):
+            return self.worst, self.pricer.enumerate(duals, self._within(self.worst), PROOF_LIMIT, self.deadline)
+        for target, limit in self._targets():
             found = self.pricer.enumerate(duals, self._within(target), limit, self.deadline)
             if not found.overflow:
                 break
         return target, found
+
+    def _targets(self) -> list[tuple[float, int]]:
+        """Losses to rule out next, the one to fall back on last, each with the most rules to list for it."""
+        if self.integral:
+            step = math.floor((self.value - self.bound) / WHOLE_STEPS)
+            return [(self.bound + step, FEW_RULES)] * (step > 0) + [(self.bound, PROOF_LIMIT)]
+        # Real losses have no next value: as far at once as leaves few rules.
+        tolerance = self._tolerance()
+        last = self.value - 0.05 * tolerance
+        targets = [min(last, self.bound + max(share * (self.value - self.bound), tolerance)) for share in STAGES]
+        return [*((target, FEW_RULES) for target in targets[:-1]), (targets[-1], PROOF_LIMIT)]
 
     def _within(self, target: float) -> float:
         """Most that a rule's reduced cost may be in a model of this loss."""

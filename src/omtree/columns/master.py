@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from omtree.columns.counts import IntArray
 from omtree.columns.interior import BoxedLP, solve_interior
 from omtree.columns.pool import ColumnPool, Duals
 from omtree.data.table import FloatArray
@@ -15,11 +14,11 @@ from omtree.problem import Problem
 
 #: Coverage rows the master starts with, and most rows added in one round.
 FIRST_ROWS = 150
-MORE_ROWS = 60
+MORE_ROWS = 40
 #: A row whose coverage is off by more than this is violated: first, and when the end is near.
 VIOLATION = 0.02
 LAST_VIOLATION = 1e-4
-#: Violated rows are looked for among so many rows, and among all when there are none; weights below this are left out.
+#: Violated rows are looked for among so many, and among all when the end is near; weights below this are left out.
 LOOK_AT = 20_000
 LEAST_WEIGHT = 1e-6
 #: An LP that still needs artificial columns at this many times the price of a row has no solution without them.
@@ -109,24 +108,26 @@ class Master:
         self._violation = LAST_VIOLATION
         return True
 
-    def add_violated_rows(self, point: MasterPoint) -> int:
-        """Adds the rows that the solution covers least or most; says how many."""
+    def add_violated_rows(self, point: MasterPoint, *, everywhere: bool) -> int:
+        """Adds rows that the solution covers too little or too often; says how many.
+
+        Unless `everywhere`, they are looked for in a part of a large table.
+        """
         if self.complete:
             return 0
-        n_rows = self._problem.table.n_rows
-        worst = np.empty(0, dtype=np.int32)
-        if n_rows > 2 * LOOK_AT:
-            some = self._random.choice(n_rows, LOOK_AT, replace=False).astype(np.int32)
-            worst = self._most_violated(point, np.setdiff1d(some, self.rows))
-        if len(worst) == 0:
-            missing = np.ones(n_rows, dtype=bool)
-            missing[self.rows] = False
-            worst = self._most_violated(point, np.flatnonzero(missing).astype(np.int32))
-        self.rows = np.sort(np.concatenate([self.rows, worst]))
-        return len(worst)
-
-    def _most_violated(self, point: MasterPoint, rows: IntArray) -> IntArray:
+        missing = np.ones(self._problem.table.n_rows, dtype=bool)
+        missing[self.rows] = False
+        rows = np.flatnonzero(missing).astype(np.int32)
+        if not everywhere and len(rows) > LOOK_AT:
+            rows = self._random.choice(rows, LOOK_AT, replace=False)
         weights = np.where(point.weights > LEAST_WEIGHT, point.weights, 0.0)
-        error = np.abs(self._pool.coverage(weights, rows) - 1.0)
-        worst = np.argsort(-error, kind="stable")[:MORE_ROWS]
-        return rows[worst[error[worst] > self._violation]]
+        coverage = self._pool.coverage(weights, rows)
+        violated = np.abs(coverage - 1.0) > self._violation
+        rows, coverage = rows[violated], coverage[violated]
+        # Rows in the same columns are covered equally often, and one of them speaks for all: the kinds that weigh most
+        # count first.
+        kinds, first, kind_of = np.unique(coverage.round(9), return_index=True, return_inverse=True)
+        weight = np.bincount(kind_of, weights=self._weight[rows], minlength=len(kinds))
+        worst = np.argsort(-np.abs(kinds - 1.0) * weight, kind="stable")[:MORE_ROWS]
+        self.rows = np.sort(np.concatenate([self.rows, rows[first[worst]]]))
+        return len(worst)
