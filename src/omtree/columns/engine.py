@@ -41,8 +41,8 @@ MOST_SMOOTHING = 0.8
 #: How often a step to new duals is halved when the bound does not rise.
 SHORTER_STEPS = 3
 #: Share of the time, and most time, in which the tree search may look for a start.
-SEARCH_SHARE = 0.1
-MOST_SEARCH_SECONDS = 60.0
+SEARCH_SHARE = 0.4
+MOST_SEARCH_SECONDS = 120.0
 #: Share of the time for generation where the MIP may have to find the model.
 WITHOUT_PROOF = 0.6
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
@@ -117,7 +117,7 @@ class Run:
         self.exact_pricing = False
         self.interrupted = False
         self.iterations = 0
-        self.pool_limit = 4000
+        self.pool_limit = 1500
         self.seconds: dict[str, float] = {}
 
     def run(self, start: Sequence[Path]) -> Solution:
@@ -374,7 +374,7 @@ class Run:
             return
         kept = self.pool_limit // 2
         keep = cost <= max(self.zero, np.partition(cost, kept)[kept])
-        self.pool_limit += self.pool_limit // 4  # or the same columns might come and go for ever
+        self.pool_limit += self.pool_limit // 10  # or the same columns might come and go for ever
         keep[self.best] = True
         self.best = np.cumsum(keep)[self.best].astype(np.int32) - 1
         self.pool.keep(keep)

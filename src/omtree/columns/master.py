@@ -15,6 +15,8 @@ from omtree.problem import Problem
 #: Coverage rows the master starts with, and most rows added in one round.
 FIRST_ROWS = 150
 MORE_ROWS = 40
+#: Rows that a column makes room for.
+ROWS_A_COLUMN = 0.5
 #: A row whose coverage is off by more than this is violated: first, and when the end is near.
 VIOLATION = 0.02
 LAST_VIOLATION = 1e-4
@@ -111,9 +113,10 @@ class Master:
     def add_violated_rows(self, point: MasterPoint, *, everywhere: bool) -> int:
         """Adds rows that the solution covers too little or too often; says how many.
 
-        Unless `everywhere`, they are looked for in a part of a large table.
+        Unless `everywhere`, they are looked for in a part of a large table, and only while there are many columns for
+        each row: more rows than that make the LP large and say little.
         """
-        if self.complete:
+        if self.complete or (not everywhere and len(self.rows) > max(2 * FIRST_ROWS, ROWS_A_COLUMN * len(self._pool))):
             return 0
         missing = np.ones(self._problem.table.n_rows, dtype=bool)
         missing[self.rows] = False

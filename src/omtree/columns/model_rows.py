@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from omtree.columns.pool import ColumnPool
 
 #: Up to so many rows are all looked at; of more, so many to begin with.
-ALL_ROWS = 20_000
+ALL_ROWS = 5_000
 FIRST_ROWS = 2_000
 #: Most rows added for each way in which a choice of rules goes wrong.
 MORE_ROWS = 20
