@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -22,6 +23,7 @@
 #include "exact_cover.hpp"
 #include "general_fronts.hpp"
 #include "general_search.hpp"
+#include "joint_counts.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
 #include "pricing_general.hpp"
@@ -29,6 +31,7 @@
 #include "rule_judge.hpp"
 #include "rule_tables.hpp"
 #include "search.hpp"
+#include "search_tables.hpp"
 
 namespace nb = nanobind;
 
@@ -198,6 +201,15 @@ nb::object tree_as_lists(const omtree::SearchTree &tree) {
     return nodes;
 }
 
+nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
+    nb::list trees;
+    for (const omtree::SearchTree &tree : result.trees) {
+        trees.append(tree_as_lists(tree));
+    }
+    return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
+                          result.statistics.subproblems, result.statistics.cache_hits, result.statistics.cache_entries);
+}
+
 void bind_search(nb::module_ &m) {
     m.def(
         "search_trees",
@@ -251,19 +263,105 @@ void bind_search(nb::module_ &m) {
             omtree::SearchResult result;
             const bool interrupted =
                 interruptibly(control.cancelled, [&] { result = omtree::search_trees(problem, control); });
-            nb::list trees;
-            for (const omtree::SearchTree &tree : result.trees) {
-                trees.append(tree_as_lists(tree));
-            }
-            return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
-                                  result.statistics.subproblems, result.statistics.cache_hits,
-                                  result.statistics.cache_entries);
+            return search_answer(result, interrupted);
         },
         nb::arg("codes"), nb::arg("counts"), nb::arg("costs"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
         nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
         nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
         nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
         nb::arg("every_size"));
+}
+
+/// Rows that Python knows how to count.
+class CalledSource final : public omtree::JointSource {
+  public:
+    CalledSource(nb::callable call, std::shared_ptr<omtree::Control> control)
+        : call_(std::move(call)), control_(std::move(control)) {}
+
+    std::vector<double> tables(std::span<const std::int32_t> sets, int width) override {
+        nb::gil_scoped_acquire acquire;
+        auto *copy = new std::vector<std::int32_t>(sets.begin(), sets.end());
+        nb::capsule owner(copy, [](void *p) noexcept { delete static_cast<std::vector<std::int32_t> *>(p); });
+        const auto columns = static_cast<std::size_t>(width);
+        nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> array(copy->data(), {copy->size() / columns, columns}, owner);
+        const nb::object stopped = nb::cpp_function([control = control_] {
+            return control->cancelled || control->stop || std::chrono::steady_clock::now() >= control->until;
+        });
+        const nb::object answer = call_(array, stopped);
+        if (answer.is_none()) {
+            control_->stop = true;
+            throw omtree::Stopped{};
+        }
+        const auto counts = nb::cast<Vector<double>>(answer);
+        return {counts.data(), counts.data() + counts.size()};
+    }
+
+  private:
+    nb::callable call_;
+    std::shared_ptr<omtree::Control> control_;
+};
+
+omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
+                                     const std::vector<int> &order, const std::uint8_t *codes);
+std::chrono::steady_clock::time_point moment(double seconds);
+
+void bind_joint_counts(nb::module_ &m) {
+    m.def("count_joint",
+          [](Matrix<std::uint8_t> codes, Vector<std::uint16_t> labels, Vector<double> weights,
+             Matrix<std::int32_t> sets, const std::vector<int> &n_codes, int n_classes, MutableVector<double> tables) {
+              const auto width = static_cast<int>(sets.shape(1));
+              const std::span<const std::int32_t> all(sets.data(), sets.size());
+              const bool known = std::all_of(all.begin(), all.end(), [&](std::int32_t f) {
+                  return f >= 0 && f < static_cast<std::int32_t>(n_codes.size());
+              });
+              if (width == 0 || n_classes < 1 || n_classes > 256 || codes.shape(0) != n_codes.size() ||
+                  codes.shape(1) != labels.size() || (weights.size() != 0 && weights.size() != labels.size()) ||
+                  !known || tables.size() != omtree::joint_size(all, width, n_codes, n_classes)) {
+                  throw nb::value_error("count_joint: codes, labels, weights, sets and tables do not fit together");
+              }
+              const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
+              nb::gil_scoped_release release;
+              omtree::count_joint(block, all, width, n_codes, n_classes, tables.data());
+          });
+    m.def(
+        "search_tables",
+        [](nb::callable tables, Vector<double> totals, Matrix<double> costs, const std::vector<int> &n_codes,
+           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, double min_support, bool binary,
+           int max_children, int n_threads, std::size_t cache_bytes, std::size_t table_bytes, double seconds,
+           bool whole, bool every_size) {
+            if (costs.shape(0) != totals.size() || costs.shape(1) == 0 || totals.size() > 256) {
+                throw nb::value_error("search_tables: costs must have a row for each of at most 256 classes");
+            }
+            omtree::SearchProblem problem;
+            for (std::size_t i = 0; i < n_codes.size(); ++i) {
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i], nullptr));
+            }
+            problem.n_rows = 1;
+            problem.n_classes = static_cast<int>(totals.size());
+            problem.counts = view(totals);
+            problem.costs = {costs.data(), costs.size()};
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.min_support = min_support;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.every_size = every_size;
+            const auto control = std::make_shared<omtree::Control>();
+            control->until = moment(seconds);
+            CalledSource source(std::move(tables), control);
+            omtree::SearchResult result;
+            const bool interrupted = interruptibly(control->cancelled, [&] {
+                result = omtree::search_tables(problem, source, whole, table_bytes, *control);
+            });
+            return search_answer(result, interrupted);
+        },
+        nb::arg("tables"), nb::arg("totals"), nb::arg("costs"), nb::kw_only(), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
+        nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
+        nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
 }
 
 /// A pricer together with the arrays it reads.
@@ -818,6 +916,7 @@ void bind_exact_cover(nb::module_ &m) {
 
 NB_MODULE(_native, m) {
     bind_search(m);
+    bind_joint_counts(m);
     bind_coding(m);
     bind_quantiles(m);
     bind_pricing(m);

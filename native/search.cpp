@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,8 @@
 #include "search_binary.hpp"
 #include "search_build.hpp"
 #include "search_multiway.hpp"
+#include "search_row_counter.hpp"
+#include "search_tables.hpp"
 
 namespace omtree {
 namespace {
@@ -54,15 +57,17 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
 
 template <typename Count> class Run {
   public:
-    Run(const SearchProblem &problem, Control &control, double total)
-        : problem_(problem), control_(control), shared_(problem, total),
-          samples_(expand<Count>(problem, shared_.cost)) {}
+    /// With a store the counts come from there, without one from the rows of the problem.
+    Run(const SearchProblem &problem, Control &control, double total, JointStore<Count> *store = nullptr)
+        : problem_(problem), control_(control), store_(store), shared_(problem, total),
+          samples_(store != nullptr ? TableCounter<Count>(shared_, *store).root()
+                                    : expand<Count>(problem, shared_.cost)) {}
 
     SearchResult operator()() {
         SearchResult result;
         const int budget = shared_.most_leaves[problem_.max_depth];
         Values best;
-        searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
+        add_searcher();
         searchers_[0]->start(samples_, budget, best);
         // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
@@ -106,11 +111,22 @@ template <typename Count> class Run {
     }
 
   private:
+    void add_searcher() {
+        std::unique_ptr<Counter<Count>> counter;
+        if (store_ != nullptr) {
+            counter = std::make_unique<TableCounter<Count>>(shared_, *store_);
+        } else {
+            counter = std::make_unique<RowCounter<Count>>(shared_);
+        }
+        searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_, std::move(counter)));
+    }
+
     bool solve_depth(int depth, int budget, Values &best) {
         const int n_features = static_cast<int>(problem_.features.size());
         std::atomic<int> next{0};
         std::atomic<bool> complete{true};
         std::mutex mutex;
+        std::exception_ptr failure;
         // Promising features first: what they cost at the depth before tells.
         std::vector<int> order(n_features);
         std::iota(order.begin(), order.end(), 0);
@@ -136,6 +152,11 @@ template <typename Count> class Run {
                 }
             } catch (const Stopped &) {
                 complete = false;
+            } catch (...) {
+                // A source of counts may fail; the other threads need not go on then.
+                control_.stop = true;
+                const std::lock_guard lock(mutex);
+                failure = std::current_exception();
             }
             const std::lock_guard lock(mutex);
             statistics_.subproblems += std::exchange(searcher.statistics.subproblems, 0);
@@ -145,13 +166,16 @@ template <typename Count> class Run {
         std::vector<std::thread> threads;
         for (int i = 1; i < n_threads; ++i) {
             if (i == static_cast<int>(searchers_.size())) {
-                searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
+                add_searcher();
             }
             threads.emplace_back(work, std::ref(*searchers_[i]));
         }
         work(*searchers_[0]);
         for (std::thread &thread : threads) {
             thread.join();
+        }
+        if (failure) {
+            std::rethrow_exception(failure);
         }
         return complete;
     }
@@ -194,10 +218,15 @@ template <typename Count> class Run {
             SearchTree tree;
             std::vector<double> losses = best.loss;
             std::replace(losses.begin(), losses.end(), infinity, losses[budget]);
-            const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], losses, tree);
-            if (loss < result.losses[m - 1]) {
-                result.losses[m - 1] = loss;
-                result.trees[m - 1] = std::move(tree);
+            try {
+                const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], losses, tree);
+                if (loss < result.losses[m - 1]) {
+                    result.losses[m - 1] = loss;
+                    result.trees[m - 1] = std::move(tree);
+                }
+            } catch (const Stopped &) {
+                // Even the weight of a leaf may have to be counted elsewhere, for which there is no time left.
+                control.stop = true;
             }
         };
         if (!incumbent_.empty()) {
@@ -229,17 +258,23 @@ template <typename Count> class Run {
         if (best.feature[budget] < 0 || control_.until == std::chrono::steady_clock::time_point::max()) {
             return;
         }
-        SearchTree tree;
-        TreeBuilder<Count> builder(shared_, *searchers_[0]);
-        const double loss = builder.build(samples_, depth_of_[budget], budget, best.feature[budget], best.loss, tree);
-        if (incumbent_.empty() || loss < incumbent_loss_) {
-            incumbent_loss_ = loss;
-            incumbent_ = std::move(tree);
+        try {
+            SearchTree tree;
+            TreeBuilder<Count> builder(shared_, *searchers_[0]);
+            const double loss =
+                builder.build(samples_, depth_of_[budget], budget, best.feature[budget], best.loss, tree);
+            if (incumbent_.empty() || loss < incumbent_loss_) {
+                incumbent_loss_ = loss;
+                incumbent_ = std::move(tree);
+            }
+        } catch (const Stopped &) {
+            // The search will notice as well.
         }
     }
 
     const SearchProblem &problem_;
     Control &control_;
+    JointStore<Count> *store_;
     Shared<Count> shared_;
     Samples<Count> samples_;
     std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
@@ -251,14 +286,33 @@ template <typename Count> class Run {
     std::vector<int> depth_of_; ///< depth at which the best tree with so many leaves was found
 };
 
-} // namespace
+template <typename Count>
+SearchResult run_tables(const SearchProblem &problem, JointSource &source, double total, std::size_t bytes,
+                        Control &control) {
+    JointStore<Count> store(problem, source, bytes);
+    return Run<Count>(problem, control, total, &store)();
+}
 
-SearchResult search_trees(const SearchProblem &asked, Control &control) {
-    SearchProblem problem = asked;
+/// The problem without depth that no tree can have, as each feature is split once on a path.
+SearchProblem of_use(SearchProblem problem) {
     if (!problem.binary) {
-        // Each feature is split once on a path.
         problem.max_depth = std::min(problem.max_depth, static_cast<int>(problem.features.size()));
     }
+    return problem;
+}
+
+} // namespace
+
+SearchResult search_tables(const SearchProblem &asked, JointSource &source, bool whole, std::size_t bytes,
+                           Control &control) {
+    const SearchProblem problem = of_use(asked);
+    const double total = std::accumulate(problem.counts.begin(), problem.counts.end(), 0.0);
+    return whole && total < 2e9 ? run_tables<std::int32_t>(problem, source, total, bytes, control)
+                                : run_tables<double>(problem, source, total, bytes, control);
+}
+
+SearchResult search_trees(const SearchProblem &asked, Control &control) {
+    const SearchProblem problem = of_use(asked);
     double total = 0.0;
     bool integers = true;
     for (const double count : problem.counts) {

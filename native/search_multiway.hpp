@@ -8,6 +8,7 @@
 #include "search.hpp"
 #include "search_cache.hpp"
 #include "search_columns.hpp"
+#include "search_counter.hpp"
 #include "search_data.hpp"
 #include "search_partition.hpp"
 
@@ -94,7 +95,7 @@ class CodeBits {
 
 template <typename Count> class Searcher {
   public:
-    Searcher(Shared<Count> &shared, Control &control);
+    Searcher(Shared<Count> &shared, Control &control, std::unique_ptr<Counter<Count>> counter);
 
     /// Least loss over trees of at most `depth` on the samples, for every number of leaves up to `budget`. Only losses
     /// below `upper` are looked for: elsewhere the answer is `upper`, and the loss is known to be no less.
@@ -103,10 +104,8 @@ template <typename Count> class Searcher {
     /// The same with this feature at the root; improves `out`.
     void try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget, int feature,
                      const std::vector<double> &upper, Values &out, bool record);
-    void start(const Samples<Count> &samples, int budget, Values &out) const;
-    /// The samples whose code is among these; without `all_columns` just their labels and weights.
-    void restrict(const Samples<Count> &samples, int feature, const std::vector<std::uint8_t> &codes, bool all_columns,
-                  Samples<Count> &out) const;
+    void start(const Samples<Count> &samples, int budget, Values &out);
+    Counter<Count> &counter() { return *counter_; }
     /// Who says from now on when to stop.
     void watch(Control &control) { control_ = &control; }
 
@@ -144,11 +143,6 @@ template <typename Count> class Searcher {
     };
 
     void check();
-    void count_feature(const Samples<Count> &samples, int feature, Count *histogram) const;
-    void count_pairs(const Samples<Count> &samples, int feature, Count *slab);
-    const Count *counted_slab(const Samples<Count> &samples, int feature) const;
-    void find_places(const Samples<Count> &samples);
-    bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube);
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
 
@@ -176,6 +170,7 @@ template <typename Count> class Searcher {
                 const std::vector<double> &upper, Values &out, bool record);
 
     Shared<Count> &shared_;
+    std::unique_ptr<Counter<Count>> counter_;
     unsigned ticks_ = 0;
     Control *control_;
     const SearchProblem &problem_;
@@ -184,14 +179,6 @@ template <typename Count> class Searcher {
     std::vector<std::unique_ptr<Level>> levels_;
     bool at_once_ = false; ///< whether the kernels for groups of features apply
     std::vector<std::uint64_t> scratch_;
-    std::uint64_t places_id_ = 0; ///< the samples of which these are known
-    int splitting_ = -1;
-    std::vector<int> active_;
-    std::vector<std::uint32_t> row_places_;
-    std::vector<std::uint32_t> cell_places_;
-    std::vector<std::uint32_t> in_order_;
-    CodeBits code_bits_;
-    std::vector<Count> pair_table_; ///< of the samples that `code_bits_` counted last
 };
 
 extern template struct Shared<std::int32_t>;

@@ -150,6 +150,10 @@ PATH = {
         lambda c, w: c.Budget({w.a: 2.0, w.b: 3.0}, groups={w.a: ("lab", 0.5), w.b: ("lab", 1.0)}, weight=0.125),
         cost=lambda w, leaf: 0.125 * _price(w, leaf, True) * w.weight(leaf),
     ),
+    "Budget dear in the loss": Demand(
+        lambda c, w: c.Budget({w.a: 2.0, w.b: 3.0}, weight=1.5),
+        cost=lambda w, leaf: 1.5 * _price(w, leaf, False) * w.weight(leaf),
+    ),
     **{
         f"RuleParity of {metric}": Demand(
             lambda c, w, metric=metric: c.RuleParity("group", 0.3, metric=metric),

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from omtree.certificate import Certificate as Certificate
+    from omtree.classifier import OptimalTreeClassifier as OptimalTreeClassifier
+    from omtree.disk.scan import scan as scan
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
-    from omtree.estimators import OptimalTreeClassifier as OptimalTreeClassifier
-    from omtree.estimators import OptimalTreeRegressor as OptimalTreeRegressor
     from omtree.graph import FeatureGraph as FeatureGraph
+    from omtree.regressor import OptimalTreeRegressor as OptimalTreeRegressor
     from omtree.rules import Rule as Rule
     from omtree.rules import RuleSet as RuleSet
     from omtree.show import to_text as to_text
@@ -26,12 +27,13 @@ _HOMES = {
     "CertificateError": "errors",
     "FeatureGraph": "graph",
     "InfeasibleError": "errors",
-    "OptimalTreeClassifier": "estimators",
-    "OptimalTreeRegressor": "estimators",
+    "OptimalTreeClassifier": "classifier",
+    "OptimalTreeRegressor": "regressor",
     "Rule": "rules",
     "RuleSet": "rules",
     "Tree": "tree",
     "load": "show.saving",
+    "scan": "disk.scan",
     "to_text": "show",
 }
 

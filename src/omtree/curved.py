@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Generic
 import numpy as np
 
 from omtree.certificate import Status
-from omtree.data.table import FloatArray
-from omtree.problem import GlobalRow, Path, Problem
+from omtree.problem import GlobalRow, Problem
 from omtree.scores import Additive, Answer, Solve
 
 if TYPE_CHECKING:
@@ -73,13 +72,16 @@ def solve_curved(problem: Problem, solve: Solve[Answer]) -> Branched[Answer]:
             continue
         bound = max(bound, found.bound)
         if found.paths:
-            sums = [(_sum(problem, found.paths, c.hits), _sum(problem, found.paths, c.called)) for c in curved]
+            sums = [
+                tuple(sum(problem.path_sum(path, part) for path in found.paths) for part in (c.hits, c.called))
+                for c in curved
+            ]
             broken = [
                 i
                 for i, (limit, (hits, called)) in enumerate(zip(curved, sums, strict=True))
                 if not limit.holds(hits, called)
             ]
-            loss = sum(_loss(problem, path) for path in found.paths)
+            loss = sum(map(problem.path_loss, found.paths))
             if not broken and loss < value:
                 best, value = found, loss
             if not broken and found.status == "optimal":
@@ -124,20 +126,3 @@ def _relaxation(problem: Problem, curved: Sequence[CurvedLimit], intervals: Inte
         if high < limit.largest:
             rows.append(GlobalRow(f"{limit.name}: called", -limit.called, -high))
     return replace(problem, rows=tuple(rows), curved=())
-
-
-def _sum(problem: Problem, paths: Sequence[Path], coefficient: FloatArray) -> float:
-    table = problem.table
-    return float(
-        sum(table.statistics[path.covers(table.codes)].sum(axis=0) @ coefficient[:, path.label] for path in paths)
-    )
-
-
-def _loss(problem: Problem, path: Path) -> float:
-    inside = path.covers(problem.table.codes)
-    loss = float(problem.table.statistics[inside].sum(axis=0) @ problem.costs[:, path.label])
-    prices = problem.limits.prices
-    if prices is not None and prices.weight:
-        weight = float(problem.table.weight[inside].sum())
-        loss += prices.weight * weight * prices.price(condition.feature for condition in path.conditions)
-    return loss

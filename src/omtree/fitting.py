@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 from omtree import columns
 from omtree.certificate import Certificate
 from omtree.checker import check
-from omtree.columns.start import leaves_of
 from omtree.constraints import Constraint, MetricRow, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
+from omtree.counted import rows_of
 from omtree.data.binning import Binning
 from omtree.data.table import Feature
 from omtree.deadline import Deadline
@@ -29,10 +29,12 @@ from omtree.order import feature_positions
 from omtree.outcome import Outcome
 from omtree.parameters import least_support, most_leaves
 from omtree.posing import Pose
-from omtree.problem import Path, Problem
+from omtree.problem import Path, Problem, leaves_of
 from omtree.progress import reporter
 from omtree.reading import Reader
-from omtree.solving import RulesSolver, TreeSolver, search_space
+from omtree.solving import OutOfTimeError, RulesSolver, TreeSolver
+from omtree.space import search_space
+from omtree.sums import TooManyRulesError
 from omtree.thresholds import ThresholdSearch, cuts_in_words
 from omtree.training import Training
 
@@ -79,14 +81,14 @@ class Plan:
             warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=4)
         features = restrict_features(constraints, features, setting)
         try:
-            outcome = self._solve(training, features, objective, setting, deadline)
+            outcome, samples = self._solve(training, features, objective, setting, deadline)
         except InfeasibleError:
             if not constraints:
                 raise
             raise InfeasibleError(self._reason(training, features, objective, setting)) from None
         if outcome.found.status == "interrupted":
             warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=4)
-        return outcome, self._certificate(outcome, training, objective, deadline)
+        return outcome, self._certificate(outcome, samples, objective, deadline)
 
     def _setting(self, training: Training) -> Setting:
         """What constraints are checked against."""
@@ -109,8 +111,8 @@ class Plan:
         objective: Objective,
         setting: Setting,
         deadline: Deadline,
-    ) -> Outcome:
-        """The best model over these features, or over finer thresholds."""
+    ) -> tuple[Outcome, Training]:
+        """The best model over these features, or over finer thresholds, and the samples it was read off."""
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         n_jobs = effective_n_jobs(self.n_jobs)
         progress = reporter(self.verbose)
@@ -118,11 +120,17 @@ class Plan:
         tests = join_shapes(constraint.shape(setting) for constraint in self.constraints).order
         wanted = self.feature_order if self.feature_order is not None else tests or None
         order = feature_positions(
-            wanted, training.columns.names, features, lambda: training.table_and_means(features), seed
+            wanted, training.columns.names, features, lambda: training.coded(features).table_and_means(features), seed
         )
-        pose = self._pose(training, features, objective, setting, order)
+        pose = self._pose(training, objective, setting, order)
         search = TreeSolver(
-            objective, self.splits, self.max_children, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb
+            objective,
+            self.splits,
+            self.max_children,
+            gap=self.gap,
+            n_jobs=n_jobs,
+            cache_mb=min(self.cache_mb, training.cache_mb),
+            table_mb=min(1024.0, training.cache_mb),
         )
         # The paper's thresholds are fixed quantiles.
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
@@ -130,7 +138,9 @@ class Plan:
         if self.structure == "tree":
             refined = thresholds.tree(features, search)
             answer = refined.answer.after(deadline.elapsed)
-            return Outcome.of_tree(self._reader(refined.problem, objective, training), answer, refined.rounds)
+            assert answer.root is not None
+            problem, training = rows_of(refined.problem, training, leaves_of(answer.root))
+            return Outcome.of_tree(self._reader(problem, objective, training), answer, refined.rounds), training
         before = deadline.elapsed
         prepared = thresholds.better_problem(features, replace(search, splits="multiway", max_children=None))
         interrupted = prepared.answer is not None and prepared.answer.solution.status == "interrupted"
@@ -148,12 +158,12 @@ class Plan:
         found = replace(found, seconds={**spent, **found.seconds})
         if interrupted and found.status != "optimal":
             found = replace(found, status="interrupted")
-        return Outcome.of_rules(self._reader(prepared.problem, objective, training), found, prepared.rounds)
+        problem, training = rows_of(prepared.problem, training, found.paths)
+        return Outcome.of_rules(self._reader(problem, objective, training), found, prepared.rounds), training
 
     def _pose(
         self,
         training: Training,
-        features: tuple[Feature, ...],
         objective: Objective,
         setting: Setting,
         order: Sequence[int] | None,
@@ -186,12 +196,12 @@ class Plan:
                 replace(plan, constraints=constraints)._solve(training, features, objective, setting, limit)
             except InfeasibleError:
                 return False
-            except ValueError:
-                return None  # the time was up
+            except (OutOfTimeError, TooManyRulesError):
+                return None
             return True
 
         core = conflicting(self.constraints, feasible, deadline)
-        pose = self._pose(training, features, objective, setting, None)
+        pose = self._pose(training, objective, setting, None)
         problem = pose(training, features)
         solver = TreeSolver(objective if not isinstance(objective, Score) else Error(), self.splits, self.max_children)
 
@@ -209,7 +219,7 @@ class Plan:
                 if value is not None:
                     reached.append((row, value))
         leaves = "leaf" if setting.max_leaves == 1 else "leaves"
-        return in_words(self.constraints, core, reached, f"with {setting.max_leaves} {leaves}")
+        return in_words(core, reached, f"with {setting.max_leaves} {leaves}")
 
     def _certificate(
         self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline
@@ -254,7 +264,7 @@ class Plan:
             max_leaves=problem.max_leaves,
             min_support=problem.min_support,
             constraints=tuple(self.constraints),
-            samples=training.samples(),
+            samples=training.samples() if self.constraints else None,
             tree=tree if self.structure == "tree" else None,
         )
         seconds = {**found.seconds, "check": deadline.elapsed - solved}

@@ -58,21 +58,21 @@ def _most(problem: Problem, coefficient: FloatArray, least: Least, deadline: Dea
     costs = -coefficient
     shift = costs.min(axis=1, keepdims=True)
     loss = LinearLoss(np.ascontiguousarray(costs - shift))
-    found = least(replace(problem, loss=loss, rows=(), curved=(), sums=(), conflict=None), deadline)
+    limits = problem.limits
+    if limits.prices is not None:
+        limits = replace(limits, prices=replace(limits.prices, weight=0.0))
+    free = replace(problem, loss=loss, limits=limits, rows=(), curved=(), sums=(), conflict=None)
+    found = least(free, deadline)
     if found is None:
         return None
     return -(found + float(problem.table.statistics.sum(axis=0) @ shift[:, 0]))
 
 
-def in_words(
-    constraints: Sequence[Constraint], core: Sequence[Constraint], reached: Sequence[tuple[MetricRow, float]], size: str
-) -> str:
+def in_words(core: Sequence[Constraint], reached: Sequence[tuple[MetricRow, float]], size: str) -> str:
     """The reason, in a sentence.
 
     Parameters
     ----------
-    constraints : sequence of Constraint
-        All of them.
     core : sequence of Constraint
         Those that cannot be met together.
     reached : sequence of (MetricRow, float)

@@ -12,10 +12,11 @@ import numpy as np
 from omtree.constraints import Constraint, Setting, compile_constraints, restrict_features
 from omtree.constraints.monotone import Monotony
 from omtree.constraints.samples import Strata
+from omtree.counted import CountedTraining
 from omtree.data.table import Feature, FloatArray, Table
 from omtree.graph import Categories, FeatureGraph
 from omtree.losses import LinearLoss, Loss, RowLoss, RowNumbers
-from omtree.objectives import Objective, RuleStatistics
+from omtree.objectives import LabelCosts, Objective, RuleStatistics
 from omtree.problem import Path, Problem
 from omtree.targets import Target, samples_by_row
 from omtree.training import Training
@@ -59,6 +60,9 @@ class Pose:
         if self.setting is not None:
             features = restrict_features(self.constraints, features, self.setting)
         graph = FeatureGraph(features, self.categories, self.order)
+        training = training.coded(features)
+        if isinstance(training, CountedTraining):
+            return self._counted(training, graph)
         # The share comes first: for all samples it is exactly one.
         support = self.min_support * (training.total / self.total)
         compiled = None
@@ -70,8 +74,8 @@ class Pose:
         if counted is not None:
             if not isinstance(loss, LinearLoss):
                 raise ValueError(
-                    f"Constraints over the whole model ({counts(self.constraints)}) need an objective that charges "
-                    "every row by the predicted class; use 'error', 'balanced_error' or a score such as 'f1'."
+                    f"Constraints over the whole model ({_of_samples(self.constraints)}) need an objective that "
+                    "charges every row by the predicted class; use 'error', 'balanced_error' or a score such as 'f1'."
                 )
             loss = LinearLoss(np.ascontiguousarray(loss.costs[counted.label]))
         problem = Problem(table, graph, loss, self.max_depth, self.max_leaves, support)
@@ -87,6 +91,19 @@ class Pose:
             curved=compiled.curved,
             sums=compiled.sums(table),
         )
+
+    def _counted(self, training: CountedTraining, graph: FeatureGraph) -> Problem:
+        """The problem for rows that are counted where they are."""
+        simple = isinstance(self.objective, LabelCosts) and not self.constraints
+        if not simple or (self.setting is not None and self.setting.structure == "rules"):
+            raise ValueError(
+                "Rows that are counted where they are allow trees without constraints and objectives that charge rows "
+                f"by the predicted class ('error', 'balanced_error'); {training.instead}."
+            )
+        assert isinstance(self.objective, LabelCosts)
+        loss = LinearLoss(self.objective.matrix(training.counts.totals))
+        table = training.totals(graph.features)
+        return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
 
     def _table(self, training: Training, features: tuple[Feature, ...], strata: Strata | None) -> Table:
         target = training.target
@@ -118,7 +135,7 @@ class Pose:
         return Monotony(table.features, tuple(wanted), prediction)
 
 
-def counts(constraints: Sequence[Constraint]) -> str:
+def _of_samples(constraints: Sequence[Constraint]) -> str:
     """The constraints over the whole model, for people."""
     return ", ".join(constraint.title for constraint in constraints if constraint.level == "sample")
 

@@ -18,6 +18,7 @@ from omtree.losses import LinearLoss, Loss
 if TYPE_CHECKING:
     from omtree.constraints.compile import BoundSum
     from omtree.constraints.demands import CurvedLimit
+    from omtree.search.sources import Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,8 @@ class Problem:
         Constraints over the whole model that are linear in no finite way.
     sums : tuple of BoundSum
         Constraints on sums over the rules of any number of each.
+    counts : Counts or None
+        Where the rows are counted, if not in `table`; the table has their totals then.
     """
 
     table: Table
@@ -79,6 +82,7 @@ class Problem:
     conflict: Callable[[Path, Path], bool] | None = None
     curved: tuple[CurvedLimit, ...] = ()
     sums: tuple[BoundSum, ...] = ()
+    counts: Counts | None = None
 
     @property
     def plain(self) -> bool:
@@ -111,6 +115,20 @@ class Problem:
     def row_costs(self) -> FloatArray:
         """Loss of every merged row under every prediction, shape (n_rows, n_labels)."""
         return np.asarray(self.table.statistics @ self.costs)
+
+    def path_sum(self, path: Path, coefficient: FloatArray) -> float:
+        """What a rule adds to a sum with these coefficients by stratum and label."""
+        inside = path.covers(self.table.codes)
+        return float(self.table.statistics[inside].sum(axis=0) @ coefficient[:, path.label])
+
+    def path_loss(self, path: Path) -> float:
+        """What a rule costs, where costs are by label; the price of its tests included."""
+        loss = self.path_sum(path, self.costs)
+        prices = self.limits.prices
+        if prices is not None and prices.weight:
+            weight = float(self.table.weight[path.covers(self.table.codes)].sum())
+            loss += prices.weight * weight * prices.price(condition.feature for condition in path.conditions)
+        return loss
 
     def class_weights(self) -> FloatArray:
         """Sample weight of each class in each merged row, shape (n_rows, n_classes)."""
@@ -170,3 +188,10 @@ class Node:
 
     label: int
     branches: tuple[tuple[Condition, Node], ...] = ()
+
+
+def leaves_of(node: Node, above: tuple[Condition, ...] = ()) -> list[Path]:
+    """The leaves below a node as rules, with the conditions above it."""
+    if not node.branches:
+        return [Path(above, node.label)]
+    return [path for condition, child in node.branches for path in leaves_of(child, (*above, condition))]

@@ -101,8 +101,9 @@ def _best_ratio(problem: Problem, score: RatioScore, solve: Solve[Answer]) -> Be
         # No model has numerator - at * denominator above this.
         room = -(found.bound + shifted)
         bound = min(bound, at + max(0.0, room) / least_denominator) if room > 0 else min(bound, max(at, value))
-        if found.status == "infeasible":
-            return BestScore(found.answer, 0.0, 1.0, "infeasible", solves)
+        if not found.paths:
+            last = found if best is None else best
+            return BestScore(last.answer, value, bound, found.status, solves)
         reached = score.score(confusion_of(problem, found.paths))
         better = best is None or reached > value + SAME
         if better:
@@ -134,6 +135,8 @@ class _PositiveSearch(Generic[Answer]):
         self.low = edges if whole else edges[:-1]
         self.high = edges if whole else edges[1:]
         self.most = np.minimum(self.high, self.positive)  # true positives possible at each cell
+        self.bounds = self._bounds(slice(None))  # no model whose q is in the cell has a higher score
+        self.last: Additive[Answer] | None = None
         self.best: Additive[Answer] | None = None
         self.value = -math.inf
         self.solves = 0
@@ -141,40 +144,35 @@ class _PositiveSearch(Generic[Answer]):
 
     def run(self) -> BestScore[Answer]:
         """Cut where the bound is highest until it meets the best score."""
-        intervals: list[tuple[int, int]] = []
         for share in (0.5, 0.25, 0.75):
             self._cut(2.0 * (1.0 - share), 2.0 * share, None)
             if self.best is None:
                 break
-        if self.best is not None:
-            for _ in range(30):
-                before = self._bounds().max()
-                cell = int(self._bounds().argmax())
-                if before <= self.value + SAME or not self._cut(*self._prices(cell), None):
-                    break
-                if self._bounds().max() > before - 1e-4:
-                    break
-            intervals = self._open()
+        if self.best is None:
+            assert self.last is not None
+            return BestScore(self.last.answer, -math.inf, 1.0, self.last.status, self.solves)
+        for _ in range(30):
+            before = self.bounds.max()
+            if before <= self.value + SAME or not self._cut(*self._prices(int(self.bounds.argmax())), None):
+                break
+            if self.bounds.max() > before - 1e-4:
+                break
+        intervals = self._open()
         while intervals and self.status == "optimal":
             first, last = intervals.pop()
-            bounds = self._bounds()[first : last + 1]
-            if bounds.max() <= self.value + SAME:
+            here = slice(first, last + 1)
+            if self.bounds[here].max() <= self.value + SAME:
                 continue
-            cell = first + int(bounds.argmax())
-            self._cut(*self._prices(cell), (first, last))
-            if self._bounds()[first : last + 1].max() > self.value + SAME:
+            self._cut(*self._prices(first + int(self.bounds[here].argmax())), (first, last))
+            if self.bounds[here].max() > self.value + SAME:
                 if first == last:
                     self._cut(1.0, 0.0, (first, last))
-                    if self._bounds()[first] > self.value + SAME:
+                    if self.bounds[first] > self.value + SAME:
                         self.status = "stopped"
                     continue
                 middle = (first + last) // 2
                 intervals += [(middle + 1, last), (first, middle)]
-        bound = max(self.value, float(self._bounds().max()))
-        if self.best is None:
-            raise AssertionError("a problem without constraints has a model")
-        if self.status == "optimal":
-            bound = self.value
+        bound = self.value if self.status == "optimal" else max(self.value, float(self.bounds.max()))
         return BestScore(self.best.answer, self.value, bound, self.status, self.solves)
 
     def _score(self, true_positive: FloatArray, called: FloatArray) -> FloatArray:
@@ -184,16 +182,14 @@ class _PositiveSearch(Generic[Answer]):
         ]
         return np.array(scores)
 
-    def _bounds(self) -> FloatArray:
-        """No model whose q is in the cell has a higher score."""
-        least = np.minimum(self.most, self.positive)
-        possible = self.most >= 0
-        called = np.maximum(self.low, least)
-        return np.where(possible, self._score(np.maximum(least, 0.0), called), -np.inf)
+    def _bounds(self, cells: slice) -> FloatArray:
+        most = self.most[cells]
+        called = np.maximum(self.low[cells], most)
+        return np.where(most >= 0, self._score(np.maximum(most, 0.0), called), -np.inf)
 
     def _open(self) -> list[tuple[int, int]]:
         """Runs of cells in which a better model is not ruled out."""
-        above = np.concatenate([[False], self._bounds() > self.value + SAME, [False]])
+        above = np.concatenate([[False], self.bounds > self.value + SAME, [False]])
         change = np.flatnonzero(above[1:] != above[:-1])
         return [(int(a), int(b) - 1) for a, b in zip(change[::2], change[1::2], strict=True)]
 
@@ -226,10 +222,10 @@ class _PositiveSearch(Generic[Answer]):
             rows = (GlobalRow("called positive", called, low), GlobalRow("called positive", -called, -high))
             problem = replace(problem, rows=problem.rows + rows)
             where = slice(cells[0], cells[1] + 1)
-        found = self.solve(problem)
+        found = self.last = self.solve(problem)
         self.solves += 1
         if found.status == "infeasible":
-            self.most[where] = -1.0
+            self.most[where], self.bounds[where] = -1.0, -np.inf
             return True
         if found.paths:
             reached = self.score.score(confusion_of(self.problem, found.paths))
@@ -240,6 +236,7 @@ class _PositiveSearch(Generic[Answer]):
         most = (miss * self.positive + alarm * self.high[where] - least) / (miss + alarm)
         most = np.floor(most + SAME) if self.whole else most + SAME
         self.most[where] = np.minimum(self.most[where], most)
+        self.bounds[where] = self._bounds(where)
         if found.status not in ("optimal", "gap_reached"):
             self.status = found.status
             return False

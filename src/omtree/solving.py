@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,14 +12,13 @@ import numpy as np
 
 from omtree import columns, search
 from omtree.certificate import Status
-from omtree.columns.start import leaves_of
 from omtree.curved import solve_curved
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
 from omtree.family import SizedTrees
 from omtree.objectives import Objective, Score
 from omtree.outcome import TreeAnswer
-from omtree.problem import Node, Path, Problem, Solution
+from omtree.problem import Node, Path, Problem, Solution, leaves_of
 from omtree.progress import Progress
 from omtree.scores import Additive, BestScore, best_score
 from omtree.search.conflicts import Attempt, solve_conflicts
@@ -29,18 +27,23 @@ from omtree.search.fronts import attainable
 from omtree.search.summed import solve_summed
 from omtree.sums import merged, sums_of, within_limits
 
-NO_TREE = Solution(
-    (),
-    "infeasible",
-    math.inf,
-    math.inf,
-    reason="No tree meets the constraints over the whole model; relax some of them.",
-)
-OUT_OF_TIME = "time_limit ended before any model met the constraints; raise it, or relax the constraints."
-
 
 class OutOfTimeError(ValueError):
     """The time was over before any model was known."""
+
+
+def _no_model(solution: Solution) -> BaseException:
+    """What is raised for an answer without a model."""
+    if solution.status == "infeasible":
+        return InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
+    if solution.status == "interrupted":
+        return KeyboardInterrupt()
+    return OutOfTimeError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")
+
+
+def _no_tree(status: Status, bound: float = math.inf) -> TreeAnswer:
+    """The answer when no tree is known to meet the constraints; the status says whether there is none."""
+    return TreeAnswer(Solution((), status, math.inf, bound), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +70,11 @@ class RulesSolver:
             When there is no model.
         """
         if isinstance(self.objective, Score):
-            return self._score(self.objective, problem, deadline, start)
-        solution = self._add_up(problem, deadline, start)
+            solution = self._score(self.objective, problem, deadline, start)
+        else:
+            solution = self._add_up(problem, deadline, start)
         if not solution.paths:
-            if solution.status == "infeasible":
-                raise InfeasibleError(
-                    solution.reason or "No model meets the limits and constraints; relax some of them."
-                )
-            if solution.status == "interrupted":
-                raise KeyboardInterrupt
-            raise OutOfTimeError(OUT_OF_TIME)
+            raise _no_model(solution)
         return solution
 
     def _add_up(self, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
@@ -107,7 +105,7 @@ class RulesSolver:
             return Additive(found, found.paths, found.bound, found.status)
 
         found = best_score(problem, score, solve)
-        return found.answer if found.status == "infeasible" else _scored(found, found.answer)
+        return _scored(found, found.answer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +120,8 @@ class TreeSolver:
     gap : float
     n_jobs : int
     cache_mb : float
+    table_mb : float
+        Most memory for joint counts of rows that are counted where they are.
     """
 
     objective: Objective
@@ -130,6 +130,7 @@ class TreeSolver:
     gap: float = 0.0
     n_jobs: int = 1
     cache_mb: float = 1024
+    table_mb: float = 1024
 
     def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         """Solve.
@@ -143,17 +144,15 @@ class TreeSolver:
             answer = self._score(self.objective, problem, deadline)
         else:
             answer = self._add_up(problem, deadline)
-        if answer.solution.status == "infeasible":
-            raise InfeasibleError(answer.solution.reason)
+        if answer.root is None:
+            raise _no_model(answer.solution)
         return answer
 
     def _add_up(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         if problem.curved:
             branched = solve_curved(problem, lambda additive: _additive(self._add_up(additive, deadline)))
             if branched.answer is None:
-                if branched.status != "infeasible":
-                    raise OutOfTimeError(OUT_OF_TIME)
-                return TreeAnswer(NO_TREE, None)
+                return _no_tree(branched.status, branched.bound)
             solution = replace(
                 branched.answer.solution, status=branched.status, value=branched.value, bound=branched.bound
             )
@@ -174,6 +173,8 @@ class TreeSolver:
         if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
             status = "optimal" if found.value <= found.bound else "gap_reached"
         solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
+        if problem.counts is not None:
+            return TreeAnswer(solution, found.tree)
         if not problem.plain or np.isfinite(found.losses).all():
             all_sizes = _sized(found)
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
@@ -183,6 +184,22 @@ class TreeSolver:
         )
 
     def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> search.TreeSolution:
+        if problem.counts is not None:
+            return search.solve_counts(
+                problem.counts,
+                problem.graph,
+                problem.costs,
+                max_depth=problem.max_depth,
+                max_leaves=problem.max_leaves,
+                min_support=problem.min_support,
+                splits=self.splits,
+                max_children=self.max_children,
+                n_jobs=self.n_jobs,
+                cache_mb=self.cache_mb,
+                table_mb=self.table_mb,
+                deadline=deadline,
+                every_size=False,
+            )
         if not problem.plain or not problem.graph.levels:
             return self._general(problem, deadline)
         return search.solve(
@@ -216,37 +233,28 @@ class TreeSolver:
         master = TreeMaster(problem, priced)
         relaxed = master.run(deadline)
         if relaxed.bound == math.inf:
-            return TreeAnswer(NO_TREE, None)
-        costs = problem.row_costs()
+            return _no_tree("infeasible")
         closed = close_gap(
             master,
             relaxed,
             deadline,
             partial(attainable, splits=self.splits, max_children=self.max_children, cache_mb=self.cache_mb),
-            whole=bool((costs == np.round(costs)).all()),
         )
         seconds = {"search": deadline.elapsed - started}
-        if closed.best is None:
-            if closed.complete:
-                return TreeAnswer(NO_TREE, None)
-            if closed.interrupted or relaxed.interrupted:
-                raise KeyboardInterrupt
-            raise OutOfTimeError(OUT_OF_TIME)
-        value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
         status: Status = "optimal" if closed.complete else "time_limit" if deadline.expired else "stopped"
         if closed.interrupted or relaxed.interrupted:
             status = "interrupted"
-        elif status != "optimal" and value - bound <= self.gap * value:
+        if closed.best is None:
+            return _no_tree("infeasible" if closed.complete else status, closed.bound)
+        value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
+        if status not in ("optimal", "interrupted") and value - bound <= self.gap * value:
             status = "gap_reached"
         solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
         return TreeAnswer(solution, closed.best.root)
 
     def _without_conflicts(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         def solve(free: Problem) -> Attempt[TreeAnswer]:
-            try:
-                found = self._add_up(free, deadline)
-            except OutOfTimeError:
-                return Attempt(TreeAnswer(NO_TREE, None), (), math.inf, -math.inf, "time_limit")
+            found = self._add_up(free, deadline)
             leaves = [] if found.root is None else [merged(path) for path in leaves_of(found.root)]
             solution = found.solution
             return Attempt(found, leaves, solution.value, solution.bound, solution.status)
@@ -254,19 +262,15 @@ class TreeSolver:
         def relabelled(found: Attempt[TreeAnswer], labels: Sequence[int]) -> Attempt[TreeAnswer]:
             assert found.answer.root is not None
             root = _with_labels(found.answer.root, iter(labels))
-            leaves, costs = leaves_of(root), problem.row_costs()
-            value = float(sum(costs[leaf.covers(problem.table.codes), leaf.label].sum() for leaf in leaves))
+            leaves = leaves_of(root)
+            value = sum(map(problem.path_loss, leaves))
             return replace(found, answer=TreeAnswer(found.answer.solution, root), leaves=leaves, value=value)
 
         started = deadline.elapsed
         free_labels = problem.plain and not problem.rows and not problem.sums
         agreed = solve_conflicts(problem, solve, deadline, self.gap, relabelled if free_labels else None)
         if agreed.answer is None:
-            if agreed.status == "infeasible":
-                return TreeAnswer(NO_TREE, None)
-            if agreed.status == "interrupted":
-                raise KeyboardInterrupt
-            raise OutOfTimeError(OUT_OF_TIME)
+            return _no_tree(agreed.status, agreed.bound)
         seconds = {"search": deadline.elapsed - started}
         solution = Solution((), agreed.status, agreed.value, agreed.bound, iterations=agreed.solves, seconds=seconds)
         return TreeAnswer(solution, agreed.answer.root)
@@ -283,20 +287,17 @@ class TreeSolver:
         if found.root is not None:
             return TreeAnswer(Solution((), "optimal", found.value, found.value, seconds=seconds), found.root)
         if found.complete:
-            return TreeAnswer(NO_TREE, None)
+            return _no_tree("infeasible")
         # The trees of one leaf are soon looked at, and may be all that is known.
         stump = solve_summed(replace(problem, max_leaves=1))
         if stump.root is None:
-            raise OutOfTimeError(OUT_OF_TIME)
+            return _no_tree("time_limit", free.solution.bound)
         bound = min(free.solution.bound, stump.value)
         return TreeAnswer(Solution((), "time_limit", stump.value, bound, seconds=seconds), stump.root)
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
-        if found.status == "infeasible":
-            return found.answer
-        solution = _scored(found, found.answer.solution)
-        return TreeAnswer(solution, found.answer.root)
+        return TreeAnswer(_scored(found, found.answer.solution), found.answer.root)
 
 
 def _sized(found: search.TreeSolution) -> SizedTrees:
@@ -354,46 +355,6 @@ def _scored(found: BestScore[Any], solution: Solution) -> Solution:
         lp_value=None,
         iterations=found.solves,
     )
-
-
-def search_space(
-    problem: Problem, structure: Literal["rules", "tree"], splits: Literal["multiway", "binary"], cuts: str
-) -> str:
-    """The models an engine chooses from, in a sentence.
-
-    Parameters
-    ----------
-    problem : Problem
-    structure : {"rules", "tree"}
-    splits : {"multiway", "binary"}
-    cuts : str
-        Where numbers are cut, in words.
-    """
-    features = problem.table.features
-    if structure == "tree":
-        kind = f"all {splits} trees of depth at most {problem.max_depth} and {_leaf_limit(problem.max_leaves)}"
-    else:
-        kind = (
-            f"all sets of at most {problem.max_leaves:,} disjoint rules "
-            f"of at most {problem.max_depth} {'condition' if problem.max_depth == 1 else 'conditions'}"
-        )
-    text = f"{kind} over {problem.graph.n_conditions:,} conditions on {len(features)} features"
-    if any(feature.kind == "numeric" for feature in features):
-        text += f" (numbers cut {cuts})"
-    return text
-
-
-def smaller_space(space: str, leaves: int) -> str:
-    """The sentence of `search_space` on trees, for another limit on their leaves.
-
-    >>> smaller_space("all binary trees of depth at most 3 and at most 8 leaves over 9 conditions", 1)
-    'all binary trees of depth at most 3 and at most 1 leaf over 9 conditions'
-    """
-    return re.sub(r"at most [\d,]+ lea(f|ves)\b", _leaf_limit(leaves), space, count=1)
-
-
-def _leaf_limit(leaves: int) -> str:
-    return f"at most {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
 
 
 def _single_rule(problem: Problem) -> Solution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -138,8 +139,10 @@ def test_a_failing_fit_leaves_the_model_as_it_was() -> None:
 def test_infeasible_problems_say_why() -> None:
     """The reason names the constraint and how near to it a model comes, and the estimator is left as it was."""
     frame, y = pd.DataFrame({"a": [0, 0, 1, 1] * 5}), np.array([0, 1, 0, 1] * 5)
-    for structure in ("tree", "rules"):
-        model = OptimalTreeClassifier(structure=structure, max_depth=1, constraints=[Accuracy(at_least=0.8)])
+    for structure, objective in product(("tree", "rules"), ("error", "f1", "mcc")):
+        model = OptimalTreeClassifier(
+            structure=structure, objective=objective, max_depth=1, constraints=[Accuracy(at_least=0.8)]
+        )
         with pytest.raises(InfeasibleError, match=r"Accuracy\(at_least=0.8\): the accuracy reaches at most 0.5 with 2"):
             model.fit(frame, y)
         assert not hasattr(model, "certificate_")

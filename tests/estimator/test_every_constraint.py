@@ -20,6 +20,10 @@ from tiny_frames import code, random_grouped
 WORLDS = (0, 6, 7, 14, 48)
 PAIRS = [
     *pairs([name for name in DEMANDS if not name.startswith("Monotone")], 30, seed=1),
+    ("Budget dear in the loss", "Recall at_least 0.9"),
+    ("Budget dear in the loss", "Accuracy at_least 0.8"),
+    ("Budget dear in the loss", "MCC at_least 0.6"),
+    ("Budget in the loss", "Recall at_least 0.9"),
     ("Monotone rising", "MinSupport"),
     ("Monotone falling", "Path"),
     ("Monotone rising", "Recall at_least 0.9"),

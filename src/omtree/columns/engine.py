@@ -14,7 +14,6 @@ import numpy as np
 from omtree.columns.answer import status_of, why_infeasible
 from omtree.columns.counts import IntArray
 from omtree.columns.cover import search_cover
-from omtree.columns.extent import extent_of
 from omtree.columns.master import Master
 from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
@@ -23,6 +22,7 @@ from omtree.columns.pricing import PricedRules, RulePricer, general_pricer, nati
 from omtree.columns.start import greedy_paths, tree_paths
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.extent import extent_of
 from omtree.judging import make_judge
 from omtree.losses import LinearLoss
 from omtree.problem import Path, Problem, Solution

@@ -24,10 +24,9 @@ from omtree.columns.mip import solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals
 from omtree.columns.pricing import RulePricer, general_pricer, native_pricer
-from omtree.columns.start import leaves_of
 from omtree.deadline import Deadline
 from omtree.judging import make_judge
-from omtree.problem import Path, Problem, Solution
+from omtree.problem import Path, Problem, Solution, leaves_of
 from omtree.progress import Progress
 from omtree.search.summed import solve_summed
 from omtree.sums import TooManyRulesError, sums_of, too_many_rules, within_limits

@@ -13,7 +13,7 @@ from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.graph import Condition
 from omtree.losses import ImpurityLoss, LinearLoss, MomentLoss, SampleLoss
-from omtree.problem import Node, Path, Problem
+from omtree.problem import Path, Problem, leaves_of
 from omtree.search.general import solve_general
 from omtree.search.solve import solve as search_trees
 
@@ -32,13 +32,6 @@ def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[li
         yield leaves_of(tree)
     if found.interrupted:
         raise KeyboardInterrupt
-
-
-def leaves_of(node: Node, above: tuple[Condition, ...] = ()) -> list[Path]:
-    """The leaves below a node as rules, with the conditions above it."""
-    if not node.branches:
-        return [Path(above, node.label)]
-    return [path for condition, child in node.branches for path in leaves_of(child, (*above, condition))]
 
 
 def greedy_paths(problem: Problem, seed: int) -> list[Path]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from omtree import _native
 from omtree.data.binning import Binning, exact_thresholds, quantile_thresholds, supervised_thresholds
-from omtree.data.columns import Column, Columns
+from omtree.data.columns import CodedColumns, Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
 from omtree.data.wording import show_level
 
@@ -175,6 +175,8 @@ class _Merged:
 
 def encode_rows(columns: Columns, features: tuple[Feature, ...]) -> CodeArray:
     """Codes of every sample, shape (n_features, n_samples)."""
+    if isinstance(columns, CodedColumns):
+        return columns.codes_of(features)
     codes = np.empty((len(features), columns.n_samples), dtype=np.uint8)
     for row, feature in zip(codes, features, strict=True):
         feature.encode(columns[feature.column], out=row)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from omtree.data.table import FloatArray, Kind
+from omtree.data.table import CodeArray, Feature, FloatArray, Kind
 from omtree.data.wording import text_of
 
 #: A kind, or the levels of an ordinal column in their order.
@@ -72,6 +72,27 @@ class Columns:
         return iter(self.columns)
 
 
+@dataclass(frozen=True, eq=False)
+class CodedColumns(Columns):
+    """Columns of which only the codes are in memory; the values of the columns are empty.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+    codes : array of uint8, shape (n_features, n_samples)
+        The codes of these features.
+    """
+
+    features: tuple[Feature, ...]
+    codes: CodeArray
+
+    def codes_of(self, features: Sequence[Feature]) -> CodeArray:
+        """The codes of some of the features."""
+        if tuple(features) == self.features:
+            return self.codes
+        return self.codes[[self.features.index(feature) for feature in features]]
+
+
 def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, *, training: bool = True) -> Columns:
     """Read the columns of an array or data frame once.
 
@@ -108,14 +129,14 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
         if not names or not len(frame):
             # scikit-learn's own sentence for empty data.
             check_array(np.empty(frame.shape), dtype=None)
-        chosen = _choices(feature_kinds, labels)
+        chosen = kind_choices(feature_kinds, labels)
         read = [_from_series(series, name) for series, name in zip(frame.iter_columns(), names, strict=True)]
         n_samples = len(frame)
     else:
         array = _as_array(X)
         n_samples = len(array)
         names = labels = [f"x{i}" for i in range(array.shape[1])]
-        chosen = _choices(feature_kinds, labels)
+        chosen = kind_choices(feature_kinds, labels)
         read = _from_array(array, names)
     for position, choice in chosen.items():
         read[position] = _override(read[position], choice, training)
@@ -165,7 +186,7 @@ def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
             for i, (name, finite) in enumerate(zip(names, np.isfinite(sums).tolist(), strict=True))
         ]
     if kind in "mM":
-        raise _not_a_date(names[0])
+        raise not_a_date(names[0])
     if kind == "b":
         return [_flags(name, array[:, i]) for i, name in enumerate(names)]
     return [_from_cells(name, array[:, i].tolist()) for i, name in enumerate(names)]
@@ -183,7 +204,7 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         if flags.dtype == np.bool_:
             return _flags(name, flags)
     if dtype.is_temporal():
-        raise _not_a_date(name)
+        raise not_a_date(name)
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
     levels = _ordered_categories(series, dtype)
@@ -230,7 +251,7 @@ def _distinct(name: str, cells: list[Any]) -> list[Any]:
         distinct = cells
     for cell in distinct:
         if isinstance(cell, (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)):
-            raise _not_a_date(name)
+            raise not_a_date(name)
         if isinstance(cell, complex):
             raise ValueError(f"Complex data not supported (column {name!r}).")
         if not isinstance(cell, (str, numbers.Number, bool, np.bool_)) and not _is_missing(cell):
@@ -308,7 +329,7 @@ def _cells(column: Column) -> list[Any]:
     return [None if cell != cell else int(cell) if cell.is_integer() else cell for cell in column.values.tolist()]
 
 
-def _choices(feature_kinds: Mapping[Any, KindChoice] | None, labels: Sequence[Any]) -> dict[int, KindChoice]:
+def kind_choices(feature_kinds: Mapping[Any, KindChoice] | None, labels: Sequence[Any]) -> dict[int, KindChoice]:
     """The user's choices by position of the column."""
     chosen: dict[int, KindChoice] = {}
     for key, choice in (feature_kinds or {}).items():
@@ -340,7 +361,8 @@ def _unique_names(labels: Sequence[Any]) -> list[str]:
     return names
 
 
-def _not_a_date(name: str) -> ValueError:
+def not_a_date(name: str) -> ValueError:
+    """The complaint about a column of dates or times."""
     return ValueError(
         f"Column {name!r} holds dates or times; derive numbers or categories from it (year, weekday, days since ...)."
     )

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.extent import extent_of
 from omtree.losses import LinearLoss
-from omtree.problem import GlobalRow, Node, Problem
+from omtree.problem import GlobalRow, Node, Problem, leaves_of
 from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
 
 #: Relative distance of master and bound at which the prices are good enough.
@@ -56,15 +56,12 @@ class Point:
 class Relaxed:
     """What column generation knows: the best tree that meets the constraints, a bound, and the prices behind it.
 
-    `bound` is infinite when not even mixtures of trees meet the constraints; `nearest` is then the least amount by
-    which they miss them in sum.
+    `bound` is infinite when not even mixtures of trees meet the constraints.
     """
 
     best: Point | None
     bound: float
     prices: FloatArray
-    points: Sequence[Point]
-    converged: bool
     interrupted: bool
     rounds: int
 
@@ -89,17 +86,20 @@ class TreeMaster:
         spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.rows]
         self.scale = np.array([span or 1.0 for span in spans])
         self._totals = weight
+        extent = extent_of(problem)
+        #: No tree costs more.
+        self.worst = extent.worst * extent.unit
+        #: What a better tree is better by, at least; 0 where nothing is known.
+        self.step = extent.unit if extent.integral else 0.0
         self._points: list[Point] = []
         self._known: set[tuple[float, ...]] = set()
         self.best: Point | None = None
 
     def run(self, deadline: Deadline) -> Relaxed:
         """Generate trees until the prices are right or the time is over."""
-        problem = self.problem
-        worst = float(self._totals @ problem.costs.max(axis=1))
-        prices = np.zeros(len(problem.rows))
+        prices = np.zeros(len(self.problem.rows))
         best_prices, bound = prices, -math.inf
-        converged = interrupted = False
+        interrupted = False
         rounds = 0
         while rounds < MAX_ROUNDS and not deadline.expired:
             rounds += 1
@@ -111,18 +111,14 @@ class TreeMaster:
                 best_prices, bound = prices, here
             if interrupted or not found.finished:
                 break
-            if bound > worst * (1 + 1e-9) + 1e-9:
-                # No tree costs more than the worst, so there is none.
-                return Relaxed(self.best, math.inf, best_prices, self._points, True, interrupted, rounds)
+            if bound > self.worst:
+                return Relaxed(self.best, math.inf, best_prices, interrupted, rounds)
             if self.best is not None and self.best.loss <= bound + CONVERGED * max(1.0, abs(bound)):
-                converged = True
                 break
-            value, prices = self._master(worst)
-            close = value - bound <= CONVERGED * max(1.0, abs(value))
-            if close or not any(new):
-                converged = True
+            value, prices = self._master()
+            if value - bound <= CONVERGED * max(1.0, abs(value)) or not any(new):
                 break
-        return Relaxed(self.best, bound, best_prices, self._points, converged, interrupted, rounds)
+        return Relaxed(self.best, bound, best_prices, interrupted, rounds)
 
     def _priced(self, prices: FloatArray) -> Problem:
         costs = self._costs(prices)
@@ -140,27 +136,11 @@ class TreeMaster:
 
     def point(self, root: Node) -> Point:
         """What a tree adds up to."""
-        table = self.problem.table
         loss, sums = 0.0, np.zeros(len(self.problem.rows))
-        todo: list[tuple[Node, npt.NDArray[np.intp], frozenset[int]]] = [(root, np.arange(table.n_rows), frozenset())]
-        while todo:
-            node, rows, tests = todo.pop()
-            if not node.branches:
-                strata = table.statistics[rows].sum(axis=0)
-                loss += float(strata @ self.problem.costs[:, node.label]) + self._paid(rows, tests)
-                sums += [strata @ row.coefficient[:, node.label] for row in self.problem.rows]
-                continue
-            for condition, child in node.branches:
-                inside = np.isin(table.codes[condition.feature, rows], condition.codes)
-                todo.append((child, rows[inside], tests | {condition.feature}))
+        for leaf in leaves_of(root):
+            loss += self.problem.path_loss(leaf)
+            sums += [self.problem.path_sum(leaf, row.coefficient) for row in self.problem.rows]
         return Point(root, loss, sums)
-
-    def _paid(self, rows: npt.NDArray[np.intp], tests: frozenset[int]) -> float:
-        """What the tests of a leaf add to its loss."""
-        prices = self.problem.limits.prices
-        if prices is None or prices.weight == 0.0:
-            return 0.0
-        return prices.weight * prices.price(tests) * float(self.problem.table.weight[rows].sum())
 
     def feasible(self, sums: FloatArray) -> bool:
         """Whether these sums meet the constraints, up to rounding."""
@@ -177,12 +157,12 @@ class TreeMaster:
             self.best = point
         return True
 
-    def _master(self, worst: float) -> tuple[float, FloatArray]:
+    def _master(self) -> tuple[float, FloatArray]:
         """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree."""
         n, m = len(self._points), len(self._limits)
         losses = np.array([point.loss for point in self._points])
         sums = np.array([point.sums for point in self._points]) / self.scale
-        penalty = 1e3 * max(worst, 1e-9)
+        penalty = 1e3 * self.worst
         answer = linprog(
             np.concatenate([losses, np.full(m, penalty)]),
             A_ub=np.hstack([-sums.T, -np.eye(m)]),
@@ -206,9 +186,7 @@ class Closed:
     interrupted: bool = False
 
 
-def close_gap(
-    master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: Callable[..., Fronts], *, whole: bool
-) -> Closed:
+def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: Callable[..., Fronts]) -> Closed:
     """List the sums of all trees between the bound and the best tree known, and take the best that is allowed.
 
     Parameters
@@ -219,8 +197,6 @@ def close_gap(
     deadline : Deadline
     attain : callable
         `omtree.search.fronts.attainable`, with the options of the search.
-    whole : bool
-        Whether all losses are whole numbers, so that a better tree is better by one.
     """
     problem = master.problem
     forms, signs = _forms(problem.rows)
@@ -235,8 +211,7 @@ def close_gap(
         for row, sign, scale in zip(problem.rows, signs, master.scale, strict=True)
     ][: MAX_NUMBERS - len(sense)]
     best = relaxed.best
-    worst = float(problem.table.statistics.sum(axis=0) @ problem.costs.max(axis=1))
-    step = 1.0 if whole else 0.0
+    worst, step = master.worst, master.step
     tolerance = 1e-9 * max(1.0, worst)
     bound = relaxed.bound
     budget = max(FIRST_BUDGET * abs(bound), 2.0 * step)
@@ -244,7 +219,7 @@ def close_gap(
     while True:
         # A better tree is within this distance of the bound.
         most = (worst if best is None else best.loss - step) - relaxed.bound + tolerance
-        if best is not None and bound >= best.loss - step + (tolerance if whole else -tolerance):
+        if best is not None and bound >= best.loss - step + (tolerance if step else -tolerance):
             return Closed(best, best.loss, True)
         if bound > worst + tolerance:
             return Closed(None, math.inf, True)
