@@ -90,6 +90,7 @@ class Master:
         point = solve_interior(BoxedLP(pool.loss, cover, dense, rhs, over, under), tolerance, deadline)
         duals = self._duals(point.dual)
         slack = float(self._price[rows] @ (point.up[:n_cover] + point.down[:n_cover]))
+        slack += float(dear @ point.up[n_cover + 2 :]) / self._box
         return MasterPoint(duals, point.x, point.value, slack)
 
     def _duals(self, dual: FloatArray) -> Duals:
