@@ -131,8 +131,8 @@ struct RowVectors {
     std::size_t width;
 };
 
-/// Sums over the codes of every condition of the level. `histogram` holds a vector of `width` numbers for each code, and
-/// behind them the sum of all.
+/// Sums over the codes of every condition of the level. `histogram` holds a vector of `width` numbers for each code,
+/// and behind them the sum of all.
 void sum_codes(const Level &level, std::size_t width, bool add_only, const double *histogram, double *sums);
 
 /// Sums over the rows for every code, then over every condition of the level. `sums` holds level.size() vectors. With

@@ -91,8 +91,8 @@ void RuleTables::plan(int max_depth) {
         RuleTable table;
         for (std::size_t p = 0; p < group.size() && group[p] >= 0; ++p) {
             table.levels[p] = order_[static_cast<std::size_t>(group[p])];
-            table.n_codes[p] = static_cast<std::size_t>(
-                pricer_.graph().levels()[static_cast<std::size_t>(table.levels[p])].n_codes);
+            table.n_codes[p] =
+                static_cast<std::size_t>(pricer_.graph().levels()[static_cast<std::size_t>(table.levels[p])].n_codes);
         }
         table.first = n_cells;
         n_cells += table.size();
@@ -203,8 +203,8 @@ void RuleTables::count_pairs(const Entries &entries, int first, int second) {
     for (std::size_t begin = 0; begin < entries.size(); begin += chunk) {
         const std::size_t n = std::min(chunk, entries.size() - begin);
         for (std::size_t i = 0; i < n; ++i) {
-            pairs[i] = entries.first_code[begin + i] * static_cast<std::uint32_t>(pair.n_codes[1]) +
-                       second_codes[begin + i];
+            pairs[i] =
+                entries.first_code[begin + i] * static_cast<std::uint32_t>(pair.n_codes[1]) + second_codes[begin + i];
         }
         count(pair, pairs.data(), begin, n);
         for (int third = 0; third < n_third; ++third) {

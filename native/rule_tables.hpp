@@ -68,8 +68,8 @@ class RuleTables {
 
     const Pricer &pricer_;
     std::vector<double> weight_of_slot_;
-    std::vector<int> order_;           // levels, the one with the least frequent most frequent code first
-    std::vector<std::uint8_t> modal_;  // the most frequent code of each of them
+    std::vector<int> order_;          // levels, the one with the least frequent most frequent code first
+    std::vector<std::uint8_t> modal_; // the most frequent code of each of them
     std::vector<RuleTable> tables_;
     std::map<Group, std::size_t> table_of_;
     std::vector<double> sums_;

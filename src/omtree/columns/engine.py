@@ -19,7 +19,8 @@ from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
 from omtree.columns.pool import ColumnPool, Duals
 from omtree.columns.pricing import PricedRules, RulePricer, general_pricer, native_pricer
-from omtree.columns.start import greedy_paths, tree_paths
+from omtree.columns.start import first_models
+from omtree.columns.targets import PROOF_LIMIT, targets
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.extent import extent_of
@@ -40,21 +41,11 @@ ZERO = 1e-9
 MOST_SMOOTHING = 0.8
 #: How often a step to new duals is halved when the bound does not rise.
 SHORTER_STEPS = 3
-#: Share of the time, and most time, in which the tree search may look for a start.
-SEARCH_SHARE = 0.4
-MOST_SEARCH_SECONDS = 120.0
 #: Share of the time for generation where the MIP may have to find the model.
 WITHOUT_PROOF = 0.6
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
-#: Largest set of rules handed to the MIP for a proof, and largest one where there are smaller steps to take.
-PROOF_LIMIT = 60_000
-FEW_RULES = 4000
-#: Shares of the gap to close in one step of the proof where losses are no whole numbers, tried one after the other;
-#: where they are, a step is one of so many, and no smaller than 1.
-STAGES = (1.0, 0.25, 0.06, 0.015)
-WHOLE_STEPS = 8
 
 
 def solve(
@@ -133,7 +124,8 @@ class Run:
             self.bound = math.inf  # not even a rule for all rows has enough support
             return
         with self._phase("start"):
-            self._start(start)
+            for paths in first_models(self.pool, start, self.options, self.deadline):
+                self._offer_paths(paths)
         if self.plain and self.options.tables and self.options.pricing != "ksp" and not self._done():
             with self._phase("tables"):
                 self.pool.counts.make_tables(self.deadline)
@@ -147,22 +139,6 @@ class Run:
 
     # Phases
 
-    def _start(self, start: Sequence[Path]) -> None:
-        # One rule for all rows; where labels are free, not only the label of least loss may meet the constraints.
-        if self.problem.free_labels:
-            for label in range(self.problem.loss.n_labels):
-                self._offer_paths([Path((), label)])
-        else:
-            self._offer_paths([self.pool.with_best_label(Path((), 0))])
-        self._offer_paths(start)
-        if self.options.warm_start:
-            limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, MOST_SEARCH_SECONDS))
-            for tree in tree_paths(self.problem, limit, self.options.n_jobs):
-                self._offer_paths(tree)
-            if limit.expired:
-                greedy = greedy_paths(self.problem, self.options.seed)
-                self._offer_paths([self.pool.with_best_label(path) for path in greedy])
-
     def _offer_paths(self, paths: Sequence[Path]) -> None:
         """Adds the rules among them that fit the problem; all together they may be a model."""
         self._offer(self.pool.add_paths([path for path in paths if self.pool.fits(path)]))
@@ -175,7 +151,7 @@ class Run:
         # Where no proof is to come, or no good start, the model is found by the MIP, which needs its part of the time.
         alone = not options.proof or (not self.plain and math.isfinite(self.deadline.remaining))
         deadline = self._part_of_time(WITHOUT_PROOF) if alone else self.deadline
-        while not deadline.expired and not self._limit_reached():
+        while not deadline.expired and not options.reached(self.iterations, len(self.pool)):
             self.iterations += 1
             with self._phase("lp"):
                 point = self.master.solve(tolerance, deadline)
@@ -228,11 +204,6 @@ class Run:
                 break
         return new_columns
 
-    def _limit_reached(self) -> bool:
-        most_rounds, most_columns = self.options.max_iterations, self.options.max_columns
-        too_long = most_rounds is not None and self.iterations >= most_rounds
-        return too_long or (most_columns is not None and len(self.pool) >= most_columns)
-
     def _price(self, duals: Duals) -> tuple[int, bool]:
         """Adds the rules that pricing finds: how many are new, and whether the bound rose."""
         priced = self.pricer.price(duals, self.zero, self.deadline)
@@ -272,22 +243,11 @@ class Run:
         """The loss to look for or to rule out next, and all rules that a model of this loss can use."""
         if not math.isfinite(self.value):
             return self.worst, self.pricer.enumerate(duals, self._within(self.worst), PROOF_LIMIT, self.deadline)
-        for target, limit in self._targets():
+        for target, limit in targets(self.value, self.bound, self._tolerance(), integral=self.integral):
             found = self.pricer.enumerate(duals, self._within(target), limit, self.deadline)
             if not found.overflow:
                 break
         return target, found
-
-    def _targets(self) -> list[tuple[float, int]]:
-        """Losses to rule out next, the one to fall back on last, each with the most rules to list for it."""
-        if self.integral:
-            step = math.floor((self.value - self.bound) / WHOLE_STEPS)
-            return [(self.bound + step, FEW_RULES)] * (step > 0) + [(self.bound, PROOF_LIMIT)]
-        # Real losses have no next value: as far at once as leaves few rules.
-        tolerance = self._tolerance()
-        last = self.value - 0.05 * tolerance
-        targets = [min(last, self.bound + max(share * (self.value - self.bound), tolerance)) for share in STAGES]
-        return [*((target, FEW_RULES) for target in targets[:-1]), (targets[-1], PROOF_LIMIT)]
 
     def _within(self, target: float) -> float:
         """Most that a rule's reduced cost may be in a model of this loss."""
@@ -369,10 +329,9 @@ class Run:
 
     def _drop_columns(self, duals: Duals) -> None:
         """Drops columns that no better model can use, and the dearest ones of a pool that has grown too large."""
-        cost = self.pool.reduced_costs(duals)
         if len(self.pool) <= self.pool_limit:
             return
-        kept = self.pool_limit // 2
+        cost, kept = self.pool.reduced_costs(duals), self.pool_limit // 2
         keep = cost <= max(self.zero, np.partition(cost, kept)[kept])
         self.pool_limit += self.pool_limit // 10  # or the same columns might come and go for ever
         keep[self.best] = True

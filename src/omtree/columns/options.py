@@ -50,6 +50,11 @@ class Options:
     n_jobs: int = 1
     seed: int = 0
 
+    def reached(self, iterations: int, columns: int) -> bool:
+        """Whether the generation phase is at one of its ends."""
+        too_long = self.max_iterations is not None and iterations >= self.max_iterations
+        return too_long or (self.max_columns is not None and columns >= self.max_columns)
+
     @classmethod
     def paper(cls, *, gap: float = 0.0, n_jobs: int = 1, seed: int = 0) -> Options:
         """The settings of the AAAI-23 paper: K = 1000, 40 iterations, 10,000 columns, no extras, no proof."""
