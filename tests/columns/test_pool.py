@@ -98,6 +98,12 @@ def test_duals() -> None:
     problem = with_rows(3, 2).problem
     rng = np.random.default_rng(0)
     a, b = (Duals.of_each_row(rng.normal(size=problem.table.n_rows), -rng.random(), rng.random(2)) for _ in range(2))
-    mixed = a.mix(b, 0.25)
-    assert mixed.value(problem) == pytest.approx(0.75 * a.value(problem) + 0.25 * b.value(problem))
-    assert a.mix(b, 0.0).value(problem) == pytest.approx(a.value(problem))
+    c = Duals(np.array([1, 3], dtype=np.int32), rng.normal(size=2), 0.3, -0.5, rng.random(2))
+    weight = problem.table.weight
+    total = float(weight.sum())
+    for one, other in ((a, b), (a, c), (c, b), (c, c)):
+        mixed = one.mix(other, 0.25)
+        parts = 0.75 * one.value(problem, total) + 0.25 * other.value(problem, total)
+        assert mixed.value(problem, total) == pytest.approx(parts)
+        assert mixed.cover(weight) == pytest.approx(0.75 * one.cover(weight) + 0.25 * other.cover(weight))
+        assert one.mix(other, 0.0).value(problem, total) == pytest.approx(one.value(problem, total))

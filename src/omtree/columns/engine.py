@@ -319,7 +319,7 @@ class Run:
 
     def _raise_bound(self, duals: Duals, least: float) -> bool:
         """The Lagrangian bound of these duals; whether it is the best so far."""
-        raw = duals.value(self.problem) + self.problem.max_leaves * min(0.0, least)
+        raw = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, least)
         if math.isnan(raw) or (self.best_duals is not None and raw <= self.raw_bound):
             return False
         self.best_duals, self.raw_bound = duals, raw

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from omtree.columns.counts import IntArray
 from omtree.columns.interior import BoxedLP, solve_interior
 from omtree.columns.pool import ColumnPool, Duals
 from omtree.data.table import FloatArray
@@ -54,11 +55,11 @@ class Master:
         self._problem = problem
         self._pool = pool
         self._weight = problem.table.weight
-        self._total = float(self._weight.sum())
+        self.total = float(self._weight.sum())
         self._random = np.random.default_rng(seed)
-        n_rows = problem.table.n_rows
+        self._n_rows = n_rows = problem.table.n_rows
         if row_generation and n_rows > 2 * FIRST_ROWS:
-            chosen = self._random.choice(n_rows, FIRST_ROWS, replace=False, p=self._weight / self._total)
+            chosen = self._random.choice(n_rows, FIRST_ROWS, replace=False, p=self._weight / self.total)
             self.rows = np.sort(chosen).astype(np.int32)
         else:
             self.rows = np.arange(n_rows, dtype=np.int32)
@@ -69,7 +70,7 @@ class Master:
     @property
     def complete(self) -> bool:
         """Whether every merged row has its coverage row."""
-        return len(self.rows) == self._problem.table.n_rows
+        return len(self.rows) == self._n_rows
 
     def solve(self, tolerance: float, deadline: Deadline) -> MasterPoint:
         """Solves the LP over the pool's columns to a relative gap, or as far as the deadline allows."""
@@ -77,7 +78,7 @@ class Master:
         n_global = len(problem.rows)
         n_cover = len(rows)
         cover = pool.cover(rows=rows)
-        share = pool.support[None, :] / self._total
+        share = pool.support[None, :] / self.total
         dense = np.concatenate([share, np.ones((1, len(pool))), pool.extra.T])
         limits = np.array([row.at_least for row in problem.rows])
         everything = self._box * float(self._price.sum())
@@ -97,7 +98,7 @@ class Master:
         n_cover = len(self.rows)
         # Interior values may stand outside by a hair on the side where the row is an inequality.
         leaf, rows = min(0.0, float(dual[n_cover + 1])), np.maximum(0.0, dual[n_cover + 2 :])
-        return Duals(self.rows, dual[:n_cover], float(dual[n_cover]) / self._total, leaf, rows)
+        return Duals(self.rows, dual[:n_cover], float(dual[n_cover]) / self.total, leaf, rows)
 
     def widen_box(self) -> bool:
         """Makes the artificial columns dearer; false when they are as dear as arithmetic allows."""
@@ -119,11 +120,7 @@ class Master:
         """
         if self.complete or (not everywhere and len(self.rows) > max(2 * FIRST_ROWS, ROWS_A_COLUMN * len(self._pool))):
             return 0
-        missing = np.ones(self._problem.table.n_rows, dtype=bool)
-        missing[self.rows] = False
-        rows = np.flatnonzero(missing).astype(np.int32)
-        if not everywhere and len(rows) > LOOK_AT:
-            rows = self._random.choice(rows, LOOK_AT, replace=False)
+        rows = self._missing_rows() if everywhere or self._n_rows <= 2 * LOOK_AT else self._some_rows()
         weights = np.where(point.weights > LEAST_WEIGHT, point.weights, 0.0)
         coverage = self._pool.coverage(weights, rows)
         violated = np.abs(coverage - 1.0) > self._violation
@@ -135,3 +132,14 @@ class Master:
         worst = np.argsort(-np.abs(kinds - 1.0) * weight, kind="stable")[:MORE_ROWS]
         self.rows = np.sort(np.concatenate([self.rows, rows[first[worst]]]))
         return len(worst)
+
+    def _missing_rows(self) -> IntArray:
+        """All rows that the LP does not have yet."""
+        missing = np.ones(self._n_rows, dtype=bool)
+        missing[self.rows] = False
+        return np.flatnonzero(missing).astype(np.int32)
+
+    def _some_rows(self) -> IntArray:
+        """Some of them; takes no longer where there are more."""
+        drawn = np.unique(self._random.integers(self._n_rows, size=LOOK_AT, dtype=np.int32))
+        return np.setdiff1d(drawn, self.rows, assume_unique=True)

@@ -58,10 +58,10 @@ class Duals:
         prices[self.at] += self.own
         return prices
 
-    def value(self, problem: Problem) -> float:
-        """The dual objective."""
+    def value(self, problem: Problem, total: float) -> float:
+        """The dual objective, where the weights of all rows add up to `total`."""
         limits = np.array([row.at_least for row in problem.rows])
-        covered = self.own.sum() + self.even * problem.table.weight.sum()
+        covered = self.own.sum() + self.even * total
         return float(covered + problem.max_leaves * self.leaf + self.rows @ limits)
 
     def mix(self, other: Duals, share: float) -> Duals:
