@@ -44,6 +44,8 @@ class Fronts {
         for (int label = 0; label < task.n_labels; ++label) {
             nodes_.push_back({label, -1, false, {}});
         }
+        places_.resize(depth + 1);
+        screens_.resize(depth + 1);
     }
 
     FrontResult run() {
@@ -54,7 +56,7 @@ class Fronts {
             result.best = least(depth);
             result.finished = true;
             if (result.best < infinity) {
-                front = solve(shared_.rows, depth, result.best + task_.budget, result.finished);
+                front = solve(whole(depth), depth, result.best + task_.budget, result.finished);
             }
         } catch (const Stopped &) {
             result.finished = false;
@@ -88,6 +90,49 @@ class Fronts {
         return best;
     }
 
+    /// The rows that the path leads to: by number, or their counts alone where these suffice.
+    struct Place {
+        RowList rows;
+        Layout layout;
+        Counts counts;
+        std::vector<double> sums;
+    };
+
+    bool counted(int depth) const { return !shared_.by_rows && depth <= 2; }
+
+    const Place &whole(int depth) {
+        Place &place = places_[depth];
+        place.rows = shared_.rows;
+        place.sums.assign(shared_.n_statistics, 0.0);
+        for (const std::uint32_t i : place.rows) {
+            for (int s = 0; s < shared_.n_statistics; ++s) {
+                place.sums[s] += shared_.judge.row(i)[s];
+            }
+        }
+        if (counted(depth)) {
+            searcher_.count(place.rows, depth, place.layout, place.counts);
+        }
+        return place;
+    }
+
+    /// The child of a place of this depth with some codes of a feature; its condition is on the path.
+    const Place &below(const Place &place, int depth, int feature, const CodeMask &mask) {
+        Place &child = places_[depth - 1];
+        child.sums = sums_;
+        if (depth == 2 && counted(depth)) {
+            searcher_.count_child(place.counts, feature, codes_, child.counts);
+            return child;
+        }
+        if (depth == 3 && counted(depth - 1) && searcher_.count_child(codes_, child.counts)) {
+            return child;
+        }
+        searcher_.restrict(place.rows, feature, mask, child.rows);
+        if (counted(depth - 1)) {
+            searcher_.count(child.rows, depth - 1, child.layout, child.counts);
+        }
+        return child;
+    }
+
     /// A split of the box on the way: which child the last block got, and the steps before.
     struct Link {
         int before;
@@ -102,22 +147,16 @@ class Fronts {
     };
 
     /// Vectors of all trees on the rows, which the path leads to, that cost at most `cap`; none better than another.
-    Front solve(const RowList &rows, int depth, double cap, bool &finished) {
+    Front solve(const Place &place, int depth, double cap, bool &finished) {
         Box box;
         double paid = 0.0;
-        std::vector<double> sums(shared_.n_statistics, 0.0);
-        for (const std::uint32_t i : rows) {
-            for (int s = 0; s < shared_.n_statistics; ++s) {
-                sums[s] += shared_.judge.row(i)[s];
-            }
-        }
         if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
-            add_leaf(sums.data(), rows, paid, cap, box.front);
+            add_leaf(place.sums.data(), place.rows, paid, cap, box.front);
         }
-        const int label = shared_.judge.bare(sums.data(), rows).label;
+        const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
         try {
             for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
-                split(rows, depth, f, cap, box);
+                split(place, depth, f, cap, box);
             }
         } catch (const Stopped &) {
             if (!searcher_.path.columns().empty()) {
@@ -156,9 +195,11 @@ class Fronts {
         }
     }
 
-    void split(const RowList &rows, int depth, int feature, double cap, Box &box) {
-        Screen screen;
-        if (!searcher_.screen(rows, depth, budgets_[depth], feature, cap + 2 * shared_.tolerance, screen)) {
+    void split(const Place &place, int depth, int feature, double cap, Box &box) {
+        Screen &screen = screens_[depth];
+        const double below = cap + 2 * shared_.tolerance;
+        if (counted(depth) ? !searcher_.screen(place.counts, depth, budgets_[depth], feature, below, screen)
+                           : !searcher_.screen(place.rows, depth, budgets_[depth], feature, below, screen)) {
             return;
         }
         const Partition &partition = screen.partition;
@@ -194,14 +235,16 @@ class Fronts {
                 continue;
             }
             if (!children[block]) {
-                children[block] = child(rows, depth, feature, screen, block, caps[block]);
+                children[block] = child(place, depth, feature, screen, block, caps[block]);
             }
             combine(fronts[at], *children[block], &after[step.to * width], budget, cap, {0, number, block, 0}, box,
                     fronts[step.to]);
         }
-        Front &whole = fronts.back();
-        box.front.insert(box.front.end(), whole.begin(), whole.end());
-        box.splits.emplace_back(feature, std::move(screen));
+        const Front &found = fronts.back();
+        if (!found.empty()) {
+            box.front.insert(box.front.end(), found.begin(), found.end());
+            box.splits.emplace_back(feature, screen);
+        }
     }
 
     void tidy(Front &front) {
@@ -255,21 +298,20 @@ class Fronts {
         }
     }
 
-    std::shared_ptr<const Front> child(const RowList &rows, int depth, int feature, const Screen &screen, int block,
+    std::shared_ptr<const Front> child(const Place &place, int depth, int feature, const Screen &screen, int block,
                                        double cap) {
-        const Screen::Block &part = screen.blocks[block];
-        const Path::Step step(searcher_.path, feature, part.mask);
-        if (depth == 1 && !shared_.by_rows) {
-            const int stride = shared_.n_statistics + 1;
-            std::vector<double> sums(stride, 0.0);
-            for (const std::uint8_t code : part.codes) {
-                for (int s = 0; s < stride; ++s) {
-                    sums[s] += screen.histogram[code * stride + s];
-                }
+        const int stride = shared_.n_statistics + 1;
+        screen.codes(block, codes_);
+        sums_.assign(shared_.n_statistics, 0.0);
+        for (const std::uint8_t code : codes_) {
+            for (int s = 0; s < shared_.n_statistics; ++s) {
+                sums_[s] += screen.histogram[code * stride + s];
             }
+        }
+        if (depth == 1 && !shared_.by_rows) {
             Front front;
             if (screen.complete) {
-                add_leaf(sums.data(), {}, screen.paid, cap, front);
+                add_leaf(sums_.data(), {}, screen.paid, cap, front);
                 order_.prune(front);
             }
             for (Entry &entry : front) {
@@ -277,16 +319,17 @@ class Fronts {
             }
             return std::make_shared<const Front>(std::move(front));
         }
+        const CodeMask mask = searcher_.mask_of(screen, feature, block);
+        const Path::Step step(searcher_.path, feature, mask);
         ConditionSet key = searcher_.path.key();
         key.b += depth;
         const auto known = memo_.find(key);
         if (known != memo_.end() && known->second.cap >= cap) {
             return known->second.front;
         }
-        RowList below;
-        searcher_.restrict(rows, feature, part.mask, below);
         bool finished = true;
-        const auto front = std::make_shared<const Front>(solve(below, depth - 1, cap, finished));
+        const auto front =
+            std::make_shared<const Front>(solve(below(place, depth, feature, mask), depth - 1, cap, finished));
         remembered_ += front->size() + 4;
         if (remembered_ * sizeof(Entry) > task_.problem.cache_bytes) {
             memo_.clear();
@@ -304,7 +347,8 @@ class Fronts {
             const Link &last = box.links[link];
             const Screen &screen = box.splits[last.split].second;
             node.complement |= screen.partition.is_complement(last.block);
-            node.branches.emplace_back(screen.blocks[last.block].codes, last.child);
+            node.branches.emplace_back(std::vector<std::uint8_t>(), last.child);
+            screen.codes(last.block, node.branches.back().first);
         }
         std::reverse(node.branches.begin(), node.branches.end());
         nodes_.push_back(std::move(node));
@@ -336,6 +380,10 @@ class Fronts {
     VectorOrder order_;
     std::vector<int> budgets_; ///< most leaves by depth
     std::vector<SharedNode> nodes_;
+    std::vector<Place> places_;   ///< by depth: the one that is looked at
+    std::vector<Screen> screens_; ///< by depth: of the feature that is split
+    std::vector<std::uint8_t> codes_;
+    std::vector<double> sums_;
     std::unordered_map<ConditionSet, Known, Hash> memo_;
     std::size_t remembered_ = 0;
     bool overflow_ = false;
