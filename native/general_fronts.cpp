@@ -53,7 +53,7 @@ class Fronts {
         const int depth = task_.problem.max_depth;
         Front front;
         try {
-            result.best = least(depth);
+            result.best = std::isnan(task_.least) ? least(depth) : task_.least;
             result.finished = true;
             if (result.best < infinity) {
                 front = solve(whole(depth), depth, result.best + task_.budget, result.finished);

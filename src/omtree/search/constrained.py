@@ -80,7 +80,7 @@ class TreeMaster:
     def __init__(self, problem: Problem, search: Search) -> None:
         self.problem = problem
         self._search = search
-        self._limits = np.array([row.at_least for row in problem.rows])
+        self.limits = np.array([row.at_least for row in problem.rows])
         weight = problem.table.statistics.sum(axis=0)
         # Constraints in the order of 1, or the tolerances of the solver mean nothing.
         spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.rows]
@@ -98,15 +98,22 @@ class TreeMaster:
     def run(self, deadline: Deadline) -> Relaxed:
         """Generate trees until the prices are right or the time is over."""
         prices = np.zeros(len(self.problem.rows))
+        # Shallower trees are found in no time, and their prices are nearly right.
+        for depth in range(2, self.problem.max_depth):
+            self._generate(depth, prices, deadline)
+            prices = self._master()[1] if self._points else prices
+        return self._generate(self.problem.max_depth, prices, deadline)
+
+    def _generate(self, depth: int, prices: FloatArray, deadline: Deadline) -> Relaxed:
         best_prices, bound = prices, -math.inf
         interrupted = False
         rounds = 0
         while rounds < MAX_ROUNDS and not deadline.expired:
             rounds += 1
-            found = self._search(self._priced(prices), deadline)
+            found = self._search(replace(self._priced(prices), max_depth=depth), deadline)
             interrupted = found.interrupted
             new = [self._add(root) for root in found.roots]
-            here = found.bound - self._shift(prices) + float(prices @ self._limits)
+            here = found.bound - self._shift(prices) + float(prices @ self.limits)
             if here > bound:
                 best_prices, bound = prices, here
             if interrupted or not found.finished:
@@ -144,7 +151,7 @@ class TreeMaster:
 
     def feasible(self, sums: FloatArray) -> bool:
         """Whether these sums meet the constraints, up to rounding."""
-        return bool((sums >= self._limits - 1e-9 * self.scale).all())
+        return bool((sums >= self.limits - 1e-9 * self.scale).all())
 
     def _add(self, root: Node) -> bool:
         point = self.point(root)
@@ -159,14 +166,14 @@ class TreeMaster:
 
     def _master(self) -> tuple[float, FloatArray]:
         """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree."""
-        n, m = len(self._points), len(self._limits)
+        n, m = len(self._points), len(self.limits)
         losses = np.array([point.loss for point in self._points])
         sums = np.array([point.sums for point in self._points]) / self.scale
         penalty = 1e3 * self.worst
         answer = linprog(
             np.concatenate([losses, np.full(m, penalty)]),
             A_ub=np.hstack([-sums.T, -np.eye(m)]),
-            b_ub=-self._limits / self.scale,
+            b_ub=-self.limits / self.scale,
             A_eq=np.concatenate([np.ones(n), np.zeros(m)])[None],
             b_eq=[1.0],
             method="highs",
@@ -216,6 +223,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     bound = relaxed.bound
     budget = max(FIRST_BUDGET * abs(bound), 2.0 * step)
     bare = replace(problem, rows=())
+    least = relaxed.bound - float(relaxed.prices @ master.limits) if math.isfinite(relaxed.bound) else None
     while True:
         # A better tree is within this distance of the bound.
         most = (worst if best is None else best.loss - step) - relaxed.bound + tolerance
@@ -225,7 +233,14 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
             return Closed(None, math.inf, True)
         budget = min(budget, most)
         found = attain(
-            bare, np.stack([problem.costs, *forms]), prices, budget, sense=sense, demands=demands, deadline=deadline
+            bare,
+            np.stack([problem.costs, *forms]),
+            prices,
+            budget,
+            least=least,
+            sense=sense,
+            demands=demands,
+            deadline=deadline,
         )
         for i in range(len(found)):
             point = master.point(found.tree(i))
