@@ -150,13 +150,19 @@ class Fronts {
     Front solve(const Place &place, int depth, double cap, bool &finished) {
         Box box;
         double paid = 0.0;
+        bool any_label = false;
         if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
-            add_leaf(place.sums.data(), place.rows, paid, cap, box.front);
+            any_label = add_leaf(place.sums.data(), place.rows, paid, cap, box.front);
         }
+        // A split into leaves of one label is no better than the leaf.
+        const bool mixed =
+            any_label && depth == 1 && counted(depth) && shared_.bounded && shared_.judge.prices.weight == 0.0;
         const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
         try {
             for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
-                split(place, depth, f, cap, box);
+                if (!mixed || (searcher_.may_split(f) && order_.least_mixed(place.counts, f) <= cap + shared_.tolerance)) {
+                    split(place, depth, f, cap, box);
+                }
             }
         } catch (const Stopped &) {
             if (!searcher_.path.columns().empty()) {
@@ -175,11 +181,12 @@ class Fronts {
         return std::move(box.front);
     }
 
-    /// Adds what the rows give as a leaf, for every label they may have; a leaf's link is -1 - label.
-    void add_leaf(const double *sums, RowNumbers rows, double paid, double cap, Front &front) {
+    /// Adds what the rows give as a leaf, for every label they may have; a leaf's link is -1 - label. Returns whether
+    /// they may have any.
+    bool add_leaf(const double *sums, RowNumbers rows, double paid, double cap, Front &front) {
         std::vector<char> labels;
         if (!shared_.judge.allow(sums, rows, searcher_.path.conditions(), labels)) {
-            return;
+            return false;
         }
         for (int label = 0; label < task_.n_labels; ++label) {
             if (!labels.empty() && !labels[label]) {
@@ -193,6 +200,7 @@ class Fronts {
                 front.push_back(entry);
             }
         }
+        return labels.empty();
     }
 
     void split(const Place &place, int depth, int feature, double cap, Box &box) {
