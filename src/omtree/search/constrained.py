@@ -26,7 +26,7 @@ from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
 CONVERGED = 3e-4
 MAX_ROUNDS = 200
 #: The first distance from the bound within which all trees are looked at, as a part of the bound.
-FIRST_BUDGET = 0.003
+FIRST_BUDGET = 0.008
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +143,13 @@ class TreeMaster:
 
     def point(self, root: Node) -> Point:
         """What a tree adds up to."""
-        loss, sums = 0.0, np.zeros(len(self.problem.rows))
+        problem = self.problem
+        loss, sums = 0.0, np.zeros(len(problem.rows))
+        priced = problem.limits.prices is not None
         for leaf in leaves_of(root):
-            loss += self.problem.path_loss(leaf)
-            sums += [self.problem.path_sum(leaf, row.coefficient) for row in self.problem.rows]
+            weights = problem.table.statistics[leaf.covers(problem.table.codes)].sum(axis=0)
+            loss += problem.path_loss(leaf) if priced else float(weights @ problem.costs[:, leaf.label])
+            sums += [weights @ row.coefficient[:, leaf.label] for row in problem.rows]
         return Point(root, loss, sums)
 
     def feasible(self, sums: FloatArray) -> bool:
@@ -242,8 +245,10 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
             demands=demands,
             deadline=deadline,
         )
-        for i in range(len(found)):
-            point = master.point(found.tree(i))
+        for i in np.argsort(found.vectors[:, 0], kind="stable"):
+            if best is not None and found.vectors[i, 0] > best.loss + tolerance:
+                break
+            point = master.point(found.tree(int(i)))
             if master.feasible(point.sums) and (best is None or point.loss < best.loss):
                 best = point
         if not found.complete:
@@ -252,7 +257,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
         bound = max(bound, relaxed.bound + budget)
         if budget >= most:
             return Closed(best, math.inf if best is None else best.loss, True)
-        budget *= 3.0
+        budget *= 2.0
 
 
 def _forms(rows: Sequence[GlobalRow]) -> tuple[list[FloatArray], FloatArray]:
