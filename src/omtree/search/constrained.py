@@ -75,10 +75,13 @@ class TreeMaster:
         With a `LinearLoss` and constraints over the model.
     search : callable
         The best trees at given costs.
+    shallow_first : bool
+        Whether to start from the prices of shallower trees; the answer does not depend on it.
     """
 
-    def __init__(self, problem: Problem, search: Search) -> None:
+    def __init__(self, problem: Problem, search: Search, shallow_first: bool = True) -> None:
         self.problem = problem
+        self._shallow_first = shallow_first
         self._search = search
         self.limits = np.array([row.at_least for row in problem.rows])
         weight = problem.table.statistics.sum(axis=0)
@@ -99,7 +102,7 @@ class TreeMaster:
         """Generate trees until the prices are right or the time is over."""
         prices = np.zeros(len(self.problem.rows))
         # Shallower trees are found in no time, and their prices are nearly right.
-        for depth in range(2, self.problem.max_depth):
+        for depth in range(2, self.problem.max_depth) if self._shallow_first else ():
             self._generate(depth, prices, deadline)
             prices = self._master()[1] if self._points else prices
         return self._generate(self.problem.max_depth, prices, deadline)
