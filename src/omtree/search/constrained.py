@@ -25,6 +25,8 @@ from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
 #: Relative distance of master and bound at which the prices are good enough.
 CONVERGED = 3e-4
 MAX_ROUNDS = 200
+#: Part of what the first deeper tree gains that is expected of the others too.
+GAINED = 0.8
 #: The first distance from the bound within which all trees are looked at, as a part of the bound.
 FIRST_BUDGET = 0.008
 
@@ -89,27 +91,34 @@ class TreeMaster:
         spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.rows]
         self.scale = np.array([span or 1.0 for span in spans])
         self._totals = weight
+        # No tree costs less.
+        self._floor = float(weight @ problem.costs.min(axis=1))
         extent = extent_of(problem)
         #: No tree costs more.
         self.worst = extent.worst * extent.unit
         #: What a better tree is better by, at least; 0 where nothing is known.
         self.step = extent.unit if extent.integral else 0.0
         self._points: list[Point] = []
+        self._n_shallow = 0  # points that a shallower search found
         self._known: set[tuple[float, ...]] = set()
         self.best: Point | None = None
 
     def run(self, deadline: Deadline) -> Relaxed:
         """Generate trees until the prices are right or the time is over."""
         prices = np.zeros(len(self.problem.rows))
+        shallow = -math.inf
         # Shallower trees are found in no time, and their prices are nearly right.
         for depth in range(2, self.problem.max_depth) if self._shallow_first else ():
-            self._generate(depth, prices, deadline)
-            prices = self._master()[1] if self._points else prices
-        return self._generate(self.problem.max_depth, prices, deadline)
+            if self._generate(depth, prices, shallow, deadline).interrupted:
+                return Relaxed(self.best, self._floor, np.zeros_like(prices), True, 0)
+            self._n_shallow = len(self._points)
+            shallow, prices = self._master() if self._points else (shallow, prices)
+        return self._generate(self.problem.max_depth, prices, shallow, deadline)
 
-    def _generate(self, depth: int, prices: FloatArray, deadline: Deadline) -> Relaxed:
-        best_prices, bound = prices, -math.inf
-        interrupted = False
+    def _generate(self, depth: int, prices: FloatArray, shallow: float, deadline: Deadline) -> Relaxed:
+        """Trees of a depth, from given prices on; `shallow` is what mixtures of shallower trees reach there."""
+        best_prices, bound = np.zeros_like(prices), self._floor
+        interrupted = guessed = False
         rounds = 0
         while rounds < MAX_ROUNDS and not deadline.expired:
             rounds += 1
@@ -125,9 +134,12 @@ class TreeMaster:
                 return Relaxed(self.best, math.inf, best_prices, interrupted, rounds)
             if self.best is not None and self.best.loss <= bound + CONVERGED * max(1.0, abs(bound)):
                 break
-            value, prices = self._master()
-            if value - bound <= CONVERGED * max(1.0, abs(value)) or not any(new):
+            value, next_prices = self._master()
+            if value - bound <= CONVERGED * max(1.0, abs(value)) or not (any(new) or guessed):
                 break
+            # Other trees gain by the depth as well: without that the next prices would be far off.
+            guessed = rounds == 1 and here < shallow
+            prices = self._master(GAINED * (shallow - here))[1] if guessed else next_prices
         return Relaxed(self.best, bound, best_prices, interrupted, rounds)
 
     def _priced(self, prices: FloatArray) -> Problem:
@@ -170,10 +182,14 @@ class TreeMaster:
             self.best = point
         return True
 
-    def _master(self) -> tuple[float, FloatArray]:
-        """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree."""
+    def _master(self, gained: float = 0.0) -> tuple[float, FloatArray]:
+        """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree.
+
+        `gained` is taken from the loss of shallower trees, for prices that a deeper search may start from.
+        """
         n, m = len(self._points), len(self.limits)
         losses = np.array([point.loss for point in self._points])
+        losses[: self._n_shallow] -= gained
         sums = np.array([point.sums for point in self._points]) / self.scale
         penalty = 1e3 * self.worst
         answer = linprog(
@@ -211,6 +227,8 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     attain : callable
         `omtree.search.fronts.attainable`, with the options of the search.
     """
+    if relaxed.interrupted and relaxed.best is not None:
+        return Closed(relaxed.best, relaxed.bound, False, True)
     problem = master.problem
     forms, signs = _forms(problem.rows)
     prices = np.concatenate([[1.0], -(relaxed.prices @ signs)])
@@ -229,7 +247,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     bound = relaxed.bound
     budget = max(FIRST_BUDGET * abs(bound), 2.0 * step)
     bare = replace(problem, rows=())
-    least = relaxed.bound - float(relaxed.prices @ master.limits) if math.isfinite(relaxed.bound) else None
+    least = relaxed.bound - float(relaxed.prices @ master.limits)
     while True:
         # A better tree is within this distance of the bound.
         most = (worst if best is None else best.loss - step) - relaxed.bound + tolerance
