@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "general_searcher.hpp"
+#include "general_place.hpp"
 #include "general_vectors.hpp"
 #include "general_ways.hpp"
 
@@ -25,7 +25,8 @@ struct SharedNode {
 class Fronts {
   public:
     Fronts(const FrontTask &task, Control &control)
-        : task_(task), shared_(task.problem), searcher_(shared_, control), order_(task, shared_.judge) {
+        : task_(task), shared_(task.problem), searcher_(shared_, control), order_(task, shared_.judge),
+          places_(shared_, searcher_, task.problem.max_depth), screens_(task.problem.max_depth + 1) {
         const int depth = task.problem.max_depth;
         budgets_.assign(depth + 1, 1);
         budgets_[depth] = shared_.most_leaves[depth];
@@ -44,8 +45,6 @@ class Fronts {
         for (int label = 0; label < task.n_labels; ++label) {
             nodes_.push_back({label, -1, false, {}});
         }
-        places_.resize(depth + 1);
-        screens_.resize(depth + 1);
     }
 
     FrontResult run() {
@@ -56,7 +55,7 @@ class Fronts {
             result.best = std::isnan(task_.least) ? least(depth) : task_.least;
             result.finished = true;
             if (result.best < infinity) {
-                front = solve(whole(depth), depth, result.best + task_.budget, result.finished);
+                front = solve(places_.whole(depth), depth, result.best + task_.budget, result.finished);
             }
         } catch (const Stopped &) {
             result.finished = false;
@@ -90,49 +89,6 @@ class Fronts {
         return best;
     }
 
-    /// The rows that the path leads to: by number, or their counts alone where these suffice.
-    struct Place {
-        RowList rows;
-        Layout layout;
-        Counts counts;
-        std::vector<double> sums;
-    };
-
-    bool counted(int depth) const { return !shared_.by_rows && depth <= 2; }
-
-    const Place &whole(int depth) {
-        Place &place = places_[depth];
-        place.rows = shared_.rows;
-        place.sums.assign(shared_.n_statistics, 0.0);
-        for (const std::uint32_t i : place.rows) {
-            for (int s = 0; s < shared_.n_statistics; ++s) {
-                place.sums[s] += shared_.judge.row(i)[s];
-            }
-        }
-        if (counted(depth)) {
-            searcher_.count(place.rows, depth, place.layout, place.counts);
-        }
-        return place;
-    }
-
-    /// The child of a place of this depth with some codes of a feature; its condition is on the path.
-    const Place &below(const Place &place, int depth, int feature, const CodeMask &mask) {
-        Place &child = places_[depth - 1];
-        child.sums = sums_;
-        if (depth == 2 && counted(depth)) {
-            searcher_.count_child(place.counts, feature, codes_, child.counts);
-            return child;
-        }
-        if (depth == 3 && counted(depth - 1) && searcher_.count_child(codes_, child.counts)) {
-            return child;
-        }
-        searcher_.restrict(place.rows, feature, mask, child.rows);
-        if (counted(depth - 1)) {
-            searcher_.count(child.rows, depth - 1, child.layout, child.counts);
-        }
-        return child;
-    }
-
     /// A split of the box on the way: which child the last block got, and the steps before.
     struct Link {
         int before;
@@ -156,7 +112,7 @@ class Fronts {
         }
         // A split into leaves of one label is no better than the leaf.
         const bool mixed =
-            any_label && depth == 1 && counted(depth) && shared_.bounded && shared_.judge.prices.weight == 0.0;
+            any_label && depth == 1 && places_.counted(depth) && shared_.bounded && shared_.judge.prices.weight == 0.0;
         const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
         try {
             for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
@@ -207,8 +163,8 @@ class Fronts {
     void split(const Place &place, int depth, int feature, double cap, Box &box) {
         Screen &screen = screens_[depth];
         const double below = cap + 2 * shared_.tolerance;
-        if (counted(depth) ? !searcher_.screen(place.counts, depth, budgets_[depth], feature, below, screen)
-                           : !searcher_.screen(place.rows, depth, budgets_[depth], feature, below, screen)) {
+        if (places_.counted(depth) ? !searcher_.screen(place.counts, depth, budgets_[depth], feature, below, screen)
+                                   : !searcher_.screen(place.rows, depth, budgets_[depth], feature, below, screen)) {
             return;
         }
         const Partition &partition = screen.partition;
@@ -244,7 +200,7 @@ class Fronts {
                 continue;
             }
             if (!children[block]) {
-                children[block] = child(place, depth, feature, screen, block, caps[block]);
+                children[block] = child(depth, feature, screen, block, caps[block]);
             }
             combine(fronts[at], *children[block], &after[step.to * width], budget, cap, {0, number, block, 0}, box,
                     fronts[step.to]);
@@ -307,8 +263,7 @@ class Fronts {
         }
     }
 
-    std::shared_ptr<const Front> child(const Place &place, int depth, int feature, const Screen &screen, int block,
-                                       double cap) {
+    std::shared_ptr<const Front> child(int depth, int feature, const Screen &screen, int block, double cap) {
         const int stride = shared_.n_statistics + 1;
         screen.codes(block, codes_);
         sums_.assign(shared_.n_statistics, 0.0);
@@ -337,8 +292,8 @@ class Fronts {
             return known->second.front;
         }
         bool finished = true;
-        const auto front =
-            std::make_shared<const Front>(solve(below(place, depth, feature, mask), depth - 1, cap, finished));
+        const auto front = std::make_shared<const Front>(
+            solve(places_.below(depth, feature, codes_, mask, sums_), depth - 1, cap, finished));
         remembered_ += front->size() + 4;
         if (remembered_ * sizeof(Entry) > task_.problem.cache_bytes) {
             memo_.clear();
@@ -389,7 +344,7 @@ class Fronts {
     VectorOrder order_;
     std::vector<int> budgets_; ///< most leaves by depth
     std::vector<SharedNode> nodes_;
-    std::vector<Place> places_;   ///< by depth: the one that is looked at
+    Places places_;
     std::vector<Screen> screens_; ///< by depth: of the feature that is split
     std::vector<std::uint8_t> codes_;
     std::vector<double> sums_;
