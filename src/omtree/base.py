@@ -272,7 +272,9 @@ def is_elsewhere(X: Any) -> bool:
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
     """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
     if isinstance(X, Scan):
-        raise ValueError("X is a scan, which only fit takes; read its rows in parts, or use omtree predict on its files.")
+        raise ValueError(
+            "X is a scan, which only fit takes; read its rows in parts, or run omtree predict on the files."
+        )
     if is_into_dataframe(X):
         # Equal names are refused here, before scikit-learn stumbles over them.
         check_labels(X)

@@ -123,21 +123,20 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     >>> columns.kinds, columns[1].levels
     (('numeric', 'nominal'), ('blue', 'red'))
     """
-    frame = as_frame(X)
-    if frame is not None:
-        labels: list[Any] = list(frame.columns)
+    if (texts := _arrow_texts(X)) is not None:
+        labels: list[Any] = list(X.columns)
+        names = _unique_names(labels)
+        chosen = kind_choices(feature_kinds, labels)
+        read = [_from_texts(name, text) for name, text in zip(names, texts, strict=True)]
+        n_samples = len(X)
+    elif (frame := as_frame(X)) is not None:
+        labels = list(frame.columns)
         names = _unique_names(labels)
         if not names or not len(frame):
             # scikit-learn's own sentence for empty data.
             check_array(np.empty(frame.shape), dtype=None)
         chosen = kind_choices(feature_kinds, labels)
-        if (texts := _arrow_texts(frame.to_native())) is None:
-            read = [_from_series(series, name) for series, name in zip(frame.iter_columns(), names, strict=True)]
-        else:
-            read = [
-                _from_series(frame.get_column(label), name) if text is None else _from_texts(name, text)
-                for label, name, text in zip(labels, names, texts, strict=True)
-            ]
+        read = [_from_series(series, name) for series, name in zip(frame.iter_columns(), names, strict=True)]
         n_samples = len(frame)
     else:
         array = _as_array(X)
@@ -231,18 +230,14 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
     return _from_cells(name, cells)
 
 
-def _arrow_texts(native: Any) -> list[Any] | None:
-    """The columns of a pandas frame that hold texts in Arrow arrays, as those arrays; None for the others."""
+def _arrow_texts(X: Any) -> list[Any] | None:
+    """The columns of a pandas frame that has but texts, all of them in Arrow arrays, as those arrays."""
     pandas = get_pandas()
-    if pandas is None or not isinstance(native, pandas.DataFrame):
+    if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty:
         return None
-    are_texts = [isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow" for dtype in native.dtypes]
-    if not any(are_texts):
+    if not all(isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow" for dtype in X.dtypes):
         return None
-    return [
-        column.array.__arrow_array__() if is_text else None
-        for (_, column), is_text in zip(native.items(), are_texts, strict=True)
-    ]
+    return [column.array.__arrow_array__() for _, column in X.items()]
 
 
 def _from_texts(name: str, texts: Any) -> Column:
