@@ -29,6 +29,7 @@
 #include "pricing_general.hpp"
 #include "quantiles.hpp"
 #include "rule_judge.hpp"
+#include "rule_tables.hpp"
 #include "search.hpp"
 #include "search_tables.hpp"
 
@@ -45,6 +46,14 @@ template <typename T> std::span<const T> view(const Vector<T> &array) {
 }
 template <typename T> std::span<T> view(const MutableVector<T> &array) {
     return {array.data(), array.size()};
+}
+template <typename T> std::span<const T> view(const Matrix<T> &array) {
+    return {array.data(), array.size()};
+}
+
+/// Conditions that each of some rules has room for.
+int width_of(const Matrix<std::int32_t> &rules) {
+    return static_cast<int>(rules.shape(1));
 }
 
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
@@ -244,6 +253,7 @@ void bind_search(nb::module_ &m) {
             problem.every_size = every_size;
             problem.counting = counting == "bits"        ? omtree::Counting::bits
                                : counting == "histogram" ? omtree::Counting::histogram
+                               : counting == "tables"    ? omtree::Counting::tables
                                                          : omtree::Counting::automatic;
             omtree::Control control;
             if (seconds < 1e9) {
@@ -312,7 +322,7 @@ void bind_joint_counts(nb::module_ &m) {
               }
               const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
               nb::gil_scoped_release release;
-              omtree::count_joint(block, all, width, n_codes, n_classes, tables.data());
+              omtree::count_joint(block, 0, labels.size(), all, width, n_codes, n_classes, tables.data());
           });
     m.def(
         "search_tables",
@@ -420,14 +430,82 @@ void bind_pricing(nb::module_ &m) {
                  }));
                  return priced_rules(result, max_depth);
              })
-        .def("cover", [](const BoundPricer &self, Matrix<std::int32_t> rules) {
-            std::vector<std::int64_t> start;
-            std::vector<std::int32_t> rows;
+        .def("cover",
+             [](const BoundPricer &self, Matrix<std::int32_t> rules, Vector<std::int32_t> rows) {
+                 std::vector<std::int64_t> start;
+                 std::vector<std::int32_t> places;
+                 {
+                     nb::gil_scoped_release release;
+                     self.pricer.cover(view(rules), width_of(rules), view(rows), start, places);
+                 }
+                 return std::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(places)));
+             })
+        .def("coverage",
+             [](const BoundPricer &self, Matrix<std::int32_t> rules, Vector<double> share, Vector<std::int32_t> rows) {
+                 std::vector<double> sums;
+                 {
+                     nb::gil_scoped_release release;
+                     sums = self.pricer.coverage(view(rules), width_of(rules), view(share), view(rows));
+                 }
+                 return to_numpy(std::move(sums));
+             })
+        .def("totals", [](const BoundPricer &self, Matrix<std::int32_t> rules, Matrix<double> statistics) {
+            std::vector<double> sums;
+            std::vector<std::uint64_t> hashes;
             {
                 nb::gil_scoped_release release;
-                self.pricer.cover({rules.data(), rules.size()}, static_cast<int>(rules.shape(1)), start, rows);
+                self.pricer.totals(view(rules), width_of(rules), view(statistics), sums, hashes);
             }
-            return std::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(rows)));
+            return std::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(hashes)));
+        });
+}
+
+void bind_rule_tables(nb::module_ &m) {
+    using omtree::RuleTables;
+    m.attr("MAX_TABLED_LENGTH") = omtree::max_tabled_length;
+    nb::class_<RuleTables>(m, "RuleTables")
+        .def(
+            "__init__",
+            [](RuleTables *self, const BoundPricer &pricer, Matrix<double> statistics, Vector<double> weight_of_slot,
+               int max_depth, double seconds) {
+                std::atomic<bool> cancelled{false};
+                std::optional<RuleTables> tables;
+                raise_if(interruptibly(cancelled, [&] {
+                    tables.emplace(pricer.pricer, view(statistics), view(weight_of_slot), max_depth, seconds,
+                                   cancelled);
+                }));
+                new (self) RuleTables(std::move(*tables));
+            },
+            nb::keep_alive<1, 2>())
+        .def_prop_ro("complete", &RuleTables::complete)
+        .def("price",
+             [](const RuleTables &self, Matrix<double> worth, Vector<std::int32_t> rows, Vector<double> price,
+                double constant, double min_support, double threshold, std::size_t limit, bool stop_when_full,
+                bool all_labels, double seconds, int width) {
+                 omtree::TableTask task;
+                 task.worth = view(worth);
+                 task.rows = view(rows);
+                 task.price = view(price);
+                 task.rules.constant = constant;
+                 task.rules.min_support = min_support;
+                 task.rules.threshold = threshold;
+                 task.rules.limit = limit;
+                 task.rules.stop_when_full = stop_when_full;
+                 task.rules.all_labels = all_labels;
+                 task.rules.seconds = seconds;
+                 omtree::PricingResult result;
+                 std::atomic<bool> cancelled{false};
+                 raise_if(interruptibly(cancelled, [&] { result = self.price(task, cancelled); }));
+                 return priced_rules(result, width);
+             })
+        .def("totals", [](const RuleTables &self, Matrix<std::int32_t> rules) {
+            std::vector<double> sums;
+            std::vector<std::uint64_t> hashes;
+            {
+                nb::gil_scoped_release release;
+                self.totals(view(rules), width_of(rules), sums, hashes);
+            }
+            return std::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(hashes)));
         });
 }
 
@@ -736,10 +814,11 @@ void bind_fronts(nb::module_ &m) {
         [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, Matrix<double> costs,
            nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> forms,
            const std::vector<std::string> &sense, double test_weight, Matrix<double> demands, Vector<double> at_least,
-           double budget, std::size_t most_vectors, const std::vector<int> &columns, const std::vector<int> &n_codes,
-           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
-           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, bool binary, int max_children,
-           std::size_t cache_bytes, double seconds, bool use_bounds, bool use_cache) {
+           double budget, double least, std::size_t most_vectors, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds, bool use_bounds,
+           bool use_cache) {
             using Sense = omtree::FrontTask::Sense;
             omtree::FrontTask task;
             task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
@@ -767,6 +846,7 @@ void bind_fronts(nb::module_ &m) {
             task.demands.assign(demands.data(), demands.data() + demands.size());
             task.at_least.assign(at_least.data(), at_least.data() + at_least.size());
             task.budget = budget;
+            task.least = least;
             task.most_vectors = most_vectors;
             omtree::Control control;
             control.until = moment(seconds);
@@ -782,10 +862,10 @@ void bind_fronts(nb::module_ &m) {
                                   result.overflow, interrupted);
         },
         nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
-        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("most_vectors"),
-        nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"),
-        nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"),
-        nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
+        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("least"),
+        nb::arg("most_vectors"), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"),
+        nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"),
+        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
 }
 
 void bind_normal(nb::module_ &m) {
@@ -843,6 +923,7 @@ NB_MODULE(_native, m) {
     bind_coding(m);
     bind_quantiles(m);
     bind_pricing(m);
+    bind_rule_tables(m);
     bind_judge(m);
     bind_general_search(m);
     bind_general_pricing(m);

@@ -120,7 +120,44 @@ class Pricer:
         seconds: float,
         k_best: int,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
-    def cover(self, rules: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    def cover(
+        self, rules: npt.NDArray[np.int32], rows: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    def coverage(
+        self, rules: npt.NDArray[np.int32], share: npt.NDArray[np.float64], rows: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.float64]: ...
+    def totals(
+        self, rules: npt.NDArray[np.int32], statistics: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]: ...
+
+MAX_TABLED_LENGTH: int
+
+class RuleTables:
+    def __init__(
+        self,
+        pricer: Pricer,
+        statistics: npt.NDArray[np.float64],
+        weight_of_slot: npt.NDArray[np.float64],
+        max_depth: int,
+        seconds: float,
+    ) -> None: ...
+    @property
+    def complete(self) -> bool: ...
+    def price(
+        self,
+        worth: npt.NDArray[np.float64],
+        rows: npt.NDArray[np.int32],
+        price: npt.NDArray[np.float64],
+        constant: float,
+        min_support: float,
+        threshold: float,
+        limit: int,
+        stop_when_full: bool,
+        all_labels: bool,
+        seconds: float,
+        width: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
+    def totals(self, rules: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]: ...
 
 def add_normal_matrix(
     start: npt.NDArray[np.int32],
@@ -197,6 +234,7 @@ def attainable_vectors(
     demands: npt.NDArray[np.float64],
     at_least: npt.NDArray[np.float64],
     budget: float,
+    least: float,
     most_vectors: int,
     columns: Sequence[int],
     n_codes: Sequence[int],

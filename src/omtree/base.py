@@ -20,7 +20,7 @@ from omtree.certificate import Certificate
 from omtree.cluster.frames import is_dask, predict_lazily
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.data.build import encode_rows
-from omtree.data.columns import as_frame, is_number_matrix, read_columns
+from omtree.data.columns import check_labels, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
 from omtree.disk.scan import Scan, as_scan, is_scan
@@ -277,7 +277,7 @@ def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
         )
     if is_into_dataframe(X):
         # Equal names are refused here, before scikit-learn stumbles over them.
-        as_frame(X)
+        check_labels(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
         # What is a table of numbers already needs no check of the whole.

@@ -33,7 +33,7 @@ MAX_ROUNDS = 5
 #: Thresholds are found on a sample where there are more cells than this, of at least so many rows.
 MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 #: Share of the time left that may go into thresholds when a longer solve is still to come.
-_TIME_SHARE = 0.25
+_TIME_SHARE = 0.4
 #: The share of the loss that a round must have saved for another one to follow.
 _LEAST_GAIN = 0.005
 #: The bins on which the rows of a node are looked at.
