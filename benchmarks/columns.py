@@ -1,10 +1,12 @@
 """Column generation, data set by data set: seconds per phase, LP value, value, bound and gap.
 
-    python benchmarks/columns.py --data DIR [--part small|large|huge] [--depths 2 3 4 5] [--time-limit 60]
+    python -m benchmarks.columns --data DIR [--part small|large|huge|rows] [--depths 2 3 4 5] [--time-limit 60]
 
 Small sets use 75 % of their rows, drawn once; the others all rows. Leaves 2^d, support 1 %, at most 8 quantile bins.
-Every fit runs in a process of its own, so that its peak memory can be told. The last lines compare the median seconds
-of each depth with those of the AAAI-23 paper (3.9, 9.3, 15.6 and 21.9 s on an 8-core i7 with CPLEX).
+Every fit runs in a process of its own, so that its peak memory can be told. Huge sets are fitted a second time, as a
+tree, to compare. `rows` is one synthetic set in three sizes: what a round of pricing costs does not depend on them. The
+last lines compare the median seconds of each depth with those of the AAAI-23 paper (3.9, 9.3, 15.6 and 21.9 s on an
+8-core i7 with CPLEX).
 """
 
 from __future__ import annotations
@@ -23,29 +25,44 @@ from typing import Any
 from sklearn.model_selection import train_test_split
 
 import omtree
-import sets
+from benchmarks import sets
+from benchmarks.data import synthetic
 from omtree import OptimalTreeClassifier
 
-PARTS = {"small": (sets.SMALL, (2, 3, 4, 5)), "large": (sets.LARGE, (2, 3)), "huge": (sets.HUGE, (2,))}
+PARTS = {
+    "small": (sets.SMALL, (2, 3, 4, 5)),
+    "large": (sets.LARGE, (2, 3)),
+    "huge": (("synthetic-1000000", *sets.HUGE), (2, 3)),
+    "rows": (("synthetic-10000", "synthetic-100000", "synthetic-1000000"), (2, 3)),
+}
 PAPER_MEDIAN_SECONDS = {2: 3.9, 3: 9.3, 4: 15.6, 5: 21.9}
-PHASES = ("data", "start", "lp", "pricing", "proof", "mip")
+PHASES = ("data", "start", "tables", "lp", "pricing", "proof", "mip")
 
 
 def run(folder: Path, name: str, depth: int, share: float, options: dict[str, Any]) -> dict[str, Any]:
     """One fit: what its certificate says, how long it took and how much memory."""
-    X, y, kinds = sets.load(folder, name)
+    if name.startswith("synthetic-"):
+        made = synthetic(int(name.removeprefix("synthetic-")))
+        X, y, kinds = made.X, made.y, {}
+    else:
+        X, y, kinds = sets.load(folder, name)
     if share < 1.0:
         X, _, y, _ = train_test_split(X, y, train_size=share, random_state=0, stratify=y)
-    model = OptimalTreeClassifier(
-        max_depth=depth, structure="rules", binning="quantile", feature_kinds=kinds, **options
-    )
-    started = time.perf_counter()
+    model = OptimalTreeClassifier(max_depth=depth, binning="quantile", feature_kinds=kinds, **options)
+    started, worked = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # constant columns of a small split
         model.fit(X, y)
     seconds = time.perf_counter() - started
+    worked = time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {**model.certificate_.to_dict(), "wall": seconds, "peak_mb": peak, "n": len(X)}
+    return {**model.certificate_.to_dict(), "wall": seconds, "cpu": worked, "peak_mb": peak, "n": len(X)}
+
+
+def run_apart(*arguments: Any) -> dict[str, Any]:
+    """The same in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        return process.submit(run, *arguments).result()
 
 
 def main() -> None:
@@ -62,22 +79,27 @@ def main() -> None:
     names, depths = PARTS[args.part]
     options = {"time_limit": args.time_limit, "categories": args.categories, "n_jobs": args.n_jobs}
     print(f"omtree {omtree.__version__}, Python {platform.python_version()}, {multiprocessing.cpu_count()} cores\n")
-    print("| data | n | d | status | errors | bound | gap % | LP | columns | rows | rounds | s |", end=" ")
-    print(" | ".join(PHASES), "| MB |")
-    print("|---" * (13 + len(PHASES)) + "|")
+    with_tree = args.part == "huge"
+    print("| data | n | d | status | errors | bound | gap % | LP | columns | rows | rounds | s | cpu s |", end=" ")
+    print(" | ".join(PHASES), "| pricing a round | MB |", "tree | tree s |" if with_tree else "")
+    print("|---" * (15 + len(PHASES) + 2 * with_tree) + "|")
     seconds: dict[int, list[float]] = {}
     proven = late = count = 0
     for name in args.sets or names:
         for depth in args.depths or depths:
-            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-                share = 0.75 if args.part == "small" else 1.0
-                got = process.submit(run, args.data, name, depth, share, options).result()
+            share = 0.75 if args.part == "small" else 1.0
+            got = run_apart(args.data, name, depth, share, {**options, "structure": "rules"})
+            tree = ""
+            if with_tree:
+                other = run_apart(args.data, name, depth, share, {**options, "structure": "tree"})
+                tree = f" {other['value']:g} | {other['wall']:.2f} |"
             lp = "" if got["lp_value"] is None else f"{got['lp_value']:.2f}"
             phases = " | ".join(f"{got['seconds'].get(phase, 0.0):.2f}" for phase in PHASES)
+            priced = got["seconds"].get("pricing", 0.0) / max(1, got["iterations"])
             print(
                 f"| {name} | {got['n']} | {depth} | {got['status']} | {got['value']:g} | {got['bound']:g} "
                 f"| {100 * got['gap']:.1f} | {lp} | {got['columns']} | {got['rows']} | {got['iterations']} "
-                f"| {got['wall']:.2f} | {phases} | {got['peak_mb']:.0f} |",
+                f"| {got['wall']:.2f} | {got['cpu']:.2f} | {phases} | {priced:.3f} | {got['peak_mb']:.0f} |{tree}",
                 flush=True,
             )
             seconds.setdefault(depth, []).append(got["wall"])

@@ -45,7 +45,7 @@ def load(folder: Path, name: str) -> tuple[pd.DataFrame, pd.Series, dict[str, An
     """Features, classes, and the kinds of those columns whose type does not say it."""
     if (folder / f"{name}.parquet").exists():
         frame = pd.read_parquet(folder / f"{name}.parquet")
-    elif name in SMALL:
+    elif name.removesuffix("_test") in SMALL:
         frame = pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False)
     else:
         frame = pd.read_csv(folder / f"{name}.csv")

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -22,12 +23,15 @@
 #include "exact_cover.hpp"
 #include "general_fronts.hpp"
 #include "general_search.hpp"
+#include "joint_counts.hpp"
 #include "normal.hpp"
 #include "pricing.hpp"
 #include "pricing_general.hpp"
 #include "quantiles.hpp"
 #include "rule_judge.hpp"
+#include "rule_tables.hpp"
 #include "search.hpp"
+#include "search_tables.hpp"
 
 namespace nb = nanobind;
 
@@ -42,6 +46,14 @@ template <typename T> std::span<const T> view(const Vector<T> &array) {
 }
 template <typename T> std::span<T> view(const MutableVector<T> &array) {
     return {array.data(), array.size()};
+}
+template <typename T> std::span<const T> view(const Matrix<T> &array) {
+    return {array.data(), array.size()};
+}
+
+/// Conditions that each of some rules has room for.
+int width_of(const Matrix<std::int32_t> &rules) {
+    return static_cast<int>(rules.shape(1));
 }
 
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
@@ -189,6 +201,15 @@ nb::object tree_as_lists(const omtree::SearchTree &tree) {
     return nodes;
 }
 
+nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
+    nb::list trees;
+    for (const omtree::SearchTree &tree : result.trees) {
+        trees.append(tree_as_lists(tree));
+    }
+    return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
+                          result.statistics.subproblems, result.statistics.cache_hits, result.statistics.cache_entries);
+}
+
 void bind_search(nb::module_ &m) {
     m.def(
         "search_trees",
@@ -232,6 +253,7 @@ void bind_search(nb::module_ &m) {
             problem.every_size = every_size;
             problem.counting = counting == "bits"        ? omtree::Counting::bits
                                : counting == "histogram" ? omtree::Counting::histogram
+                               : counting == "tables"    ? omtree::Counting::tables
                                                          : omtree::Counting::automatic;
             omtree::Control control;
             if (seconds < 1e9) {
@@ -242,19 +264,105 @@ void bind_search(nb::module_ &m) {
             omtree::SearchResult result;
             const bool interrupted =
                 interruptibly(control.cancelled, [&] { result = omtree::search_trees(problem, control); });
-            nb::list trees;
-            for (const omtree::SearchTree &tree : result.trees) {
-                trees.append(tree_as_lists(tree));
-            }
-            return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
-                                  result.statistics.subproblems, result.statistics.cache_hits,
-                                  result.statistics.cache_entries);
+            return search_answer(result, interrupted);
         },
         nb::arg("codes"), nb::arg("counts"), nb::arg("costs"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
         nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
         nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
         nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
         nb::arg("every_size"));
+}
+
+/// Rows that Python knows how to count.
+class CalledSource final : public omtree::JointSource {
+  public:
+    CalledSource(nb::callable call, std::shared_ptr<omtree::Control> control)
+        : call_(std::move(call)), control_(std::move(control)) {}
+
+    std::vector<double> tables(std::span<const std::int32_t> sets, int width) override {
+        nb::gil_scoped_acquire acquire;
+        auto *copy = new std::vector<std::int32_t>(sets.begin(), sets.end());
+        nb::capsule owner(copy, [](void *p) noexcept { delete static_cast<std::vector<std::int32_t> *>(p); });
+        const auto columns = static_cast<std::size_t>(width);
+        nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> array(copy->data(), {copy->size() / columns, columns}, owner);
+        const nb::object stopped = nb::cpp_function([control = control_] {
+            return control->cancelled || control->stop || std::chrono::steady_clock::now() >= control->until;
+        });
+        const nb::object answer = call_(array, stopped);
+        if (answer.is_none()) {
+            control_->stop = true;
+            throw omtree::Stopped{};
+        }
+        const auto counts = nb::cast<Vector<double>>(answer);
+        return {counts.data(), counts.data() + counts.size()};
+    }
+
+  private:
+    nb::callable call_;
+    std::shared_ptr<omtree::Control> control_;
+};
+
+omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
+                                     const std::vector<int> &order, const std::uint8_t *codes);
+std::chrono::steady_clock::time_point moment(double seconds);
+
+void bind_joint_counts(nb::module_ &m) {
+    m.def("count_joint",
+          [](Matrix<std::uint8_t> codes, Vector<std::uint16_t> labels, Vector<double> weights,
+             Matrix<std::int32_t> sets, const std::vector<int> &n_codes, int n_classes, MutableVector<double> tables) {
+              const auto width = static_cast<int>(sets.shape(1));
+              const std::span<const std::int32_t> all(sets.data(), sets.size());
+              const bool known = std::all_of(all.begin(), all.end(), [&](std::int32_t f) {
+                  return f >= 0 && f < static_cast<std::int32_t>(n_codes.size());
+              });
+              if (width == 0 || n_classes < 1 || n_classes > 256 || codes.shape(0) != n_codes.size() ||
+                  codes.shape(1) != labels.size() || (weights.size() != 0 && weights.size() != labels.size()) ||
+                  !known || tables.size() != omtree::joint_size(all, width, n_codes, n_classes)) {
+                  throw nb::value_error("count_joint: codes, labels, weights, sets and tables do not fit together");
+              }
+              const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
+              nb::gil_scoped_release release;
+              omtree::count_joint(block, 0, labels.size(), all, width, n_codes, n_classes, tables.data());
+          });
+    m.def(
+        "search_tables",
+        [](nb::callable tables, Vector<double> totals, Matrix<double> costs, const std::vector<int> &n_codes,
+           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, double min_support, bool binary,
+           int max_children, int n_threads, std::size_t cache_bytes, std::size_t table_bytes, double seconds,
+           bool whole, bool every_size) {
+            if (costs.shape(0) != totals.size() || costs.shape(1) == 0 || totals.size() > 256) {
+                throw nb::value_error("search_tables: costs must have a row for each of at most 256 classes");
+            }
+            omtree::SearchProblem problem;
+            for (std::size_t i = 0; i < n_codes.size(); ++i) {
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i], nullptr));
+            }
+            problem.n_rows = 1;
+            problem.n_classes = static_cast<int>(totals.size());
+            problem.counts = view(totals);
+            problem.costs = {costs.data(), costs.size()};
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.min_support = min_support;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.every_size = every_size;
+            const auto control = std::make_shared<omtree::Control>();
+            control->until = moment(seconds);
+            CalledSource source(std::move(tables), control);
+            omtree::SearchResult result;
+            const bool interrupted = interruptibly(control->cancelled, [&] {
+                result = omtree::search_tables(problem, source, whole, table_bytes, *control);
+            });
+            return search_answer(result, interrupted);
+        },
+        nb::arg("tables"), nb::arg("totals"), nb::arg("costs"), nb::kw_only(), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
+        nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
+        nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
 }
 
 /// A pricer together with the arrays it reads.
@@ -322,14 +430,82 @@ void bind_pricing(nb::module_ &m) {
                  }));
                  return priced_rules(result, max_depth);
              })
-        .def("cover", [](const BoundPricer &self, Matrix<std::int32_t> rules) {
-            std::vector<std::int64_t> start;
-            std::vector<std::int32_t> rows;
+        .def("cover",
+             [](const BoundPricer &self, Matrix<std::int32_t> rules, Vector<std::int32_t> rows) {
+                 std::vector<std::int64_t> start;
+                 std::vector<std::int32_t> places;
+                 {
+                     nb::gil_scoped_release release;
+                     self.pricer.cover(view(rules), width_of(rules), view(rows), start, places);
+                 }
+                 return std::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(places)));
+             })
+        .def("coverage",
+             [](const BoundPricer &self, Matrix<std::int32_t> rules, Vector<double> share, Vector<std::int32_t> rows) {
+                 std::vector<double> sums;
+                 {
+                     nb::gil_scoped_release release;
+                     sums = self.pricer.coverage(view(rules), width_of(rules), view(share), view(rows));
+                 }
+                 return to_numpy(std::move(sums));
+             })
+        .def("totals", [](const BoundPricer &self, Matrix<std::int32_t> rules, Matrix<double> statistics) {
+            std::vector<double> sums;
+            std::vector<std::uint64_t> hashes;
             {
                 nb::gil_scoped_release release;
-                self.pricer.cover({rules.data(), rules.size()}, static_cast<int>(rules.shape(1)), start, rows);
+                self.pricer.totals(view(rules), width_of(rules), view(statistics), sums, hashes);
             }
-            return std::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(rows)));
+            return std::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(hashes)));
+        });
+}
+
+void bind_rule_tables(nb::module_ &m) {
+    using omtree::RuleTables;
+    m.attr("MAX_TABLED_LENGTH") = omtree::max_tabled_length;
+    nb::class_<RuleTables>(m, "RuleTables")
+        .def(
+            "__init__",
+            [](RuleTables *self, const BoundPricer &pricer, Matrix<double> statistics, Vector<double> weight_of_slot,
+               int max_depth, double seconds) {
+                std::atomic<bool> cancelled{false};
+                std::optional<RuleTables> tables;
+                raise_if(interruptibly(cancelled, [&] {
+                    tables.emplace(pricer.pricer, view(statistics), view(weight_of_slot), max_depth, seconds,
+                                   cancelled);
+                }));
+                new (self) RuleTables(std::move(*tables));
+            },
+            nb::keep_alive<1, 2>())
+        .def_prop_ro("complete", &RuleTables::complete)
+        .def("price",
+             [](const RuleTables &self, Matrix<double> worth, Vector<std::int32_t> rows, Vector<double> price,
+                double constant, double min_support, double threshold, std::size_t limit, bool stop_when_full,
+                bool all_labels, double seconds, int width) {
+                 omtree::TableTask task;
+                 task.worth = view(worth);
+                 task.rows = view(rows);
+                 task.price = view(price);
+                 task.rules.constant = constant;
+                 task.rules.min_support = min_support;
+                 task.rules.threshold = threshold;
+                 task.rules.limit = limit;
+                 task.rules.stop_when_full = stop_when_full;
+                 task.rules.all_labels = all_labels;
+                 task.rules.seconds = seconds;
+                 omtree::PricingResult result;
+                 std::atomic<bool> cancelled{false};
+                 raise_if(interruptibly(cancelled, [&] { result = self.price(task, cancelled); }));
+                 return priced_rules(result, width);
+             })
+        .def("totals", [](const RuleTables &self, Matrix<std::int32_t> rules) {
+            std::vector<double> sums;
+            std::vector<std::uint64_t> hashes;
+            {
+                nb::gil_scoped_release release;
+                self.totals(view(rules), width_of(rules), sums, hashes);
+            }
+            return std::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(hashes)));
         });
 }
 
@@ -743,9 +919,11 @@ void bind_exact_cover(nb::module_ &m) {
 
 NB_MODULE(_native, m) {
     bind_search(m);
+    bind_joint_counts(m);
     bind_coding(m);
     bind_quantiles(m);
     bind_pricing(m);
+    bind_rule_tables(m);
     bind_judge(m);
     bind_general_search(m);
     bind_general_pricing(m);

@@ -73,7 +73,8 @@ class Search {
         if (stopped_ || left == 0) {
             return;
         }
-        if ((++best_.nodes & 255) == 0 && watch_.expired()) {
+        // With many candidates a node takes long.
+        if (((++best_.nodes & 255) == 0 || candidates.size() > 1000) && watch_.expired()) {
             stopped_ = true;
             return;
         }

@@ -55,46 +55,6 @@ void add_rows(const double *stats, std::size_t stride, const std::uint8_t *codes
     }
 }
 
-OMTREE_CLONES
-void add_codes(const Level &level, std::size_t width, bool add_only, const double *histogram, double *sums) {
-    // The sums over all codes stand behind the histogram's cells.
-    const double *everything = histogram + static_cast<std::size_t>(level.n_codes) * width;
-    for (std::size_t j = 0; j < level.plans.size(); ++j) {
-        const SumPlan &plan = level.plans[j];
-        double *out = sums + j * width;
-        if (plan.base == SumPlan::everything && add_only) {
-            std::fill_n(out, width, 0.0);
-            for (int code = 0; code < level.n_codes; ++code) {
-                if (contains(level.sets[j], static_cast<unsigned>(code))) {
-                    for (std::size_t s = 0; s < width; ++s) {
-                        out[s] += histogram[static_cast<std::size_t>(code) * width + s];
-                    }
-                }
-            }
-            continue;
-        }
-        if (plan.base == SumPlan::everything) {
-            std::copy_n(everything, width, out);
-            for (const auto code : plan.codes) {
-                for (std::size_t s = 0; s < width; ++s) {
-                    out[s] -= histogram[code * width + s];
-                }
-            }
-            continue;
-        }
-        if (plan.base >= 0) {
-            std::copy_n(sums + static_cast<std::size_t>(plan.base) * width, width, out);
-        } else {
-            std::fill_n(out, width, 0.0);
-        }
-        for (const auto code : plan.codes) {
-            for (std::size_t s = 0; s < width; ++s) {
-                out[s] += histogram[code * width + s];
-            }
-        }
-    }
-}
-
 auto order_of(const PricedRule &r) {
     return std::tie(r.cost, r.rows_hash, r.label, r.length, r.conditions);
 }
@@ -110,24 +70,71 @@ Pricer::Pricer(std::span<const std::uint8_t> codes, std::span<const double> weig
     }
 }
 
-void Pricer::cover(std::span<const std::int32_t> rules, int width, std::vector<std::int64_t> &start,
-                   std::vector<std::int32_t> &rows) const {
+void Pricer::covered(std::span<const std::int32_t> rule, std::span<const std::int32_t> rows,
+                     std::vector<std::int32_t> &places) const {
+    places.resize(rows.size());
+    std::iota(places.begin(), places.end(), 0);
+    for (const std::int32_t condition : rule) {
+        if (condition < 0) {
+            break;
+        }
+        const CodeSet &set = graph_.codes_of(condition);
+        const std::uint8_t *codes =
+            codes_of(graph_.levels()[static_cast<std::size_t>(graph_.level_of(condition))].feature);
+        std::size_t n = 0;
+        for (const std::int32_t place : places) {
+            places[n] = place;
+            n += contains(set, codes[rows[static_cast<std::size_t>(place)]]);
+        }
+        places.resize(n);
+    }
+}
+
+void Pricer::cover(std::span<const std::int32_t> rules, int width, std::span<const std::int32_t> rows,
+                   std::vector<std::int64_t> &start, std::vector<std::int32_t> &places) const {
     const auto w = static_cast<std::size_t>(width);
-    const std::size_t n_rules = w ? rules.size() / w : 0;
     start.assign(1, 0);
     std::vector<std::int32_t> kept;
-    for (std::size_t r = 0; r < n_rules; ++r) {
-        kept.resize(n_rows());
-        std::iota(kept.begin(), kept.end(), 0);
-        for (std::size_t c = 0; c < w && rules[r * w + c] >= 0; ++c) {
-            const int condition = rules[r * w + c];
-            const CodeSet &set = graph_.codes_of(condition);
-            const std::uint8_t *codes =
-                codes_of(graph_.levels()[static_cast<std::size_t>(graph_.level_of(condition))].feature);
-            std::erase_if(kept, [&](std::int32_t i) { return !contains(set, codes[i]); });
+    for (std::size_t r = 0; r + w <= rules.size() && w > 0; r += w) {
+        covered(rules.subspan(r, w), rows, kept);
+        places.insert(places.end(), kept.begin(), kept.end());
+        start.push_back(static_cast<std::int64_t>(places.size()));
+    }
+}
+
+std::vector<double> Pricer::coverage(std::span<const std::int32_t> rules, int width, std::span<const double> share,
+                                     std::span<const std::int32_t> rows) const {
+    const auto w = static_cast<std::size_t>(width);
+    std::vector<double> sums(rows.size(), 0.0);
+    std::vector<std::int32_t> kept;
+    for (std::size_t r = 0; r < share.size(); ++r) {
+        covered(rules.subspan(r * w, w), rows, kept);
+        for (const std::int32_t place : kept) {
+            sums[static_cast<std::size_t>(place)] += share[r];
         }
-        rows.insert(rows.end(), kept.begin(), kept.end());
-        start.push_back(static_cast<std::int64_t>(rows.size()));
+    }
+    return sums;
+}
+
+void Pricer::totals(std::span<const std::int32_t> rules, int width, std::span<const double> statistics,
+                    std::vector<double> &sums, std::vector<std::uint64_t> &hashes) const {
+    const auto w = static_cast<std::size_t>(width);
+    const std::size_t n_slots = statistics.size() / std::max<std::size_t>(1, n_rows());
+    std::vector<std::int32_t> all(n_rows());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<std::int32_t> kept;
+    for (std::size_t r = 0; r + w <= rules.size() && w > 0; r += w) {
+        covered(rules.subspan(r, w), all, kept);
+        sums.resize(sums.size() + n_slots, 0.0);
+        double *out = sums.data() + sums.size() - n_slots;
+        std::uint64_t hash = 0;
+        for (const std::int32_t i : kept) {
+            for (std::size_t s = 0; s < n_slots; ++s) {
+                out[s] += statistics[static_cast<std::size_t>(i) * n_slots + s];
+            }
+            hash += row_hash_[static_cast<std::size_t>(i)];
+        }
+        hashes.push_back(hash);
     }
 }
 
@@ -186,6 +193,46 @@ RowStats::RowStats(const Pricer &pricer, const PricingTask &task)
     }
 }
 
+OMTREE_CLONES
+void sum_codes(const Level &level, std::size_t width, bool add_only, const double *histogram, double *sums) {
+    // The sums over all codes stand behind the histogram's cells.
+    const double *everything = histogram + static_cast<std::size_t>(level.n_codes) * width;
+    for (std::size_t j = 0; j < level.plans.size(); ++j) {
+        const SumPlan &plan = level.plans[j];
+        double *out = sums + j * width;
+        if (plan.base == SumPlan::everything && add_only) {
+            std::fill_n(out, width, 0.0);
+            for (int code = 0; code < level.n_codes; ++code) {
+                if (contains(level.sets[j], static_cast<unsigned>(code))) {
+                    for (std::size_t s = 0; s < width; ++s) {
+                        out[s] += histogram[static_cast<std::size_t>(code) * width + s];
+                    }
+                }
+            }
+            continue;
+        }
+        if (plan.base == SumPlan::everything) {
+            std::copy_n(everything, width, out);
+            for (const auto code : plan.codes) {
+                for (std::size_t s = 0; s < width; ++s) {
+                    out[s] -= histogram[code * width + s];
+                }
+            }
+            continue;
+        }
+        if (plan.base >= 0) {
+            std::copy_n(sums + static_cast<std::size_t>(plan.base) * width, width, out);
+        } else {
+            std::fill_n(out, width, 0.0);
+        }
+        for (const auto code : plan.codes) {
+            for (std::size_t s = 0; s < width; ++s) {
+                out[s] += histogram[code * width + s];
+            }
+        }
+    }
+}
+
 void sum_conditions(const RowVectors &vectors, const std::uint8_t *codes, const Level &level,
                     std::span<const std::int32_t> rows, bool add_only, std::vector<double> &histogram,
                     std::vector<double> &sums) {
@@ -199,7 +246,7 @@ void sum_conditions(const RowVectors &vectors, const std::uint8_t *codes, const 
         }
     }
     sums.resize(level.sets.size() * width);
-    add_codes(level, width, add_only, histogram.data(), sums.data());
+    sum_codes(level, width, add_only, histogram.data(), sums.data());
 }
 
 void RowStats::sum(const Pricer &pricer, const Level &level, std::span<const std::int32_t> rows, std::size_t width,

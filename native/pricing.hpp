@@ -66,9 +66,21 @@ class Pricer {
     /// The paper's K-shortest-path heuristic: level by level, the `k` cheapest partial paths of every node go on.
     PricingResult shortest_paths(const PricingTask &task, std::size_t k, const std::atomic<bool> &cancelled) const;
 
-    /// Rows covered by each rule (rules as condition numbers, -1 padded), as in a compressed sparse row matrix.
-    void cover(std::span<const std::int32_t> rules, int width, std::vector<std::int64_t> &start,
-               std::vector<std::int32_t> &rows) const;
+    /// The places in `rows` of those that a rule covers (condition numbers, -1 padded).
+    void covered(std::span<const std::int32_t> rule, std::span<const std::int32_t> rows,
+                 std::vector<std::int32_t> &places) const;
+
+    /// Places in `rows` of those that each rule covers, as in a compressed sparse row matrix.
+    void cover(std::span<const std::int32_t> rules, int width, std::span<const std::int32_t> rows,
+               std::vector<std::int64_t> &start, std::vector<std::int32_t> &places) const;
+
+    /// How much of `share` the rules that cover it add up to, for each of `rows`.
+    std::vector<double> coverage(std::span<const std::int32_t> rules, int width, std::span<const double> share,
+                                 std::span<const std::int32_t> rows) const;
+
+    /// Sums over the rows of each rule: of their statistics (rows x slots), and of their hashes.
+    void totals(std::span<const std::int32_t> rules, int width, std::span<const double> statistics,
+                std::vector<double> &sums, std::vector<std::uint64_t> &hashes) const;
 
     const Graph &graph() const { return graph_; }
     std::size_t n_rows() const { return weight_.size(); }
@@ -118,6 +130,10 @@ struct RowVectors {
     std::size_t stride;
     std::size_t width;
 };
+
+/// Sums over the codes of every condition of the level. `histogram` holds a vector of `width` numbers for each code,
+/// and behind them the sum of all.
+void sum_codes(const Level &level, std::size_t width, bool add_only, const double *histogram, double *sums);
 
 /// Sums over the rows for every code, then over every condition of the level. `sums` holds level.size() vectors. With
 /// `add_only` no sum is a difference, so that what sums to zero is exactly zero.

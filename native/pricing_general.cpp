@@ -207,6 +207,9 @@ std::vector<double> GeneralPricer::losses(std::span<const std::int32_t> rules, i
     std::vector<double> found(labels.size());
     std::vector<double> sums(static_cast<std::size_t>(judge_.n_statistics()));
     std::vector<char> allowed;
+    std::vector<std::int32_t> all(pricer_.n_rows());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<std::int32_t> rows;
     for (std::size_t r = 0; r < labels.size(); ++r) {
         const auto rule = rules.subspan(r * static_cast<std::size_t>(width), static_cast<std::size_t>(width));
         GeneralPath path;
@@ -217,9 +220,7 @@ std::vector<double> GeneralPricer::losses(std::span<const std::int32_t> rules, i
                 pricer_.graph().levels()[static_cast<std::size_t>(pricer_.graph().level_of(condition))];
             path.set(length, level, condition - level.first);
         }
-        std::vector<std::int64_t> start;
-        std::vector<std::int32_t> rows;
-        pricer_.cover(rule, width, start, rows);
+        pricer_.covered(rule, all, rows);
         std::fill(sums.begin(), sums.end(), 0.0);
         for (const std::int32_t i : rows) {
             for (std::size_t s = 0; s < sums.size(); ++s) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,9 @@
 #include "search_binary.hpp"
 #include "search_build.hpp"
 #include "search_multiway.hpp"
+#include "search_row_counter.hpp"
+#include "search_row_source.hpp"
+#include "search_tables.hpp"
 
 namespace omtree {
 namespace {
@@ -52,27 +56,38 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
     return samples;
 }
 
+/// The loss that no tree avoids.
+template <typename Count> double floor_of(const Samples<Count> &samples) {
+    return std::accumulate(samples.floor.begin(), samples.floor.end(), 0.0);
+}
+
 template <typename Count> class Run {
   public:
-    Run(const SearchProblem &problem, Control &control, double total)
-        : problem_(problem), control_(control), shared_(problem, total),
-          samples_(expand<Count>(problem, shared_.cost)) {}
+    Run(const SearchProblem &problem, Control &control, double total, Samples<Count> samples)
+        : problem_(problem), control_(control), shared_(problem, total), samples_(std::move(samples)),
+          floor_(floor_of(samples_)) {}
+    /// Counts from elsewhere; `floor` is what no tree avoids, as far as that is known.
+    Run(const SearchProblem &problem, Control &control, double total, JointStore<Count> &store, double floor)
+        : problem_(problem), control_(control), store_(&store), shared_(problem, total),
+          samples_(TableCounter<Count>(shared_, store).root()), floor_(floor) {}
 
     SearchResult operator()() {
         SearchResult result;
         const int budget = shared_.most_leaves[problem_.max_depth];
         Values best;
-        searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
+        add_searcher();
         searchers_[0]->start(samples_, budget, best);
-        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
+        try {
+            searchers_[0]->close(samples_);
+        } catch (const Stopped &) {
+            // Even this may have to be counted elsewhere.
+            result.finished = false;
+        }
+        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         depth_of_.assign(budget + 1, 0);
         score_.assign(problem_.features.size(), 0.0);
-        double floor = 0.0;
-        for (const double value : samples_.floor) {
-            floor += value;
-        }
-        const double enough = problem_.use_bounds ? floor + shared_.cost.tolerance() : -infinity;
+        const double enough = problem_.use_bounds ? floor_ + shared_.cost.tolerance() : -infinity;
         for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
             // A tree of this depth has more leaves than that.
             if (best.loss[std::min(depth + 1, budget)] <= enough) {
@@ -98,7 +113,7 @@ template <typename Count> class Run {
         }
         const bool proven = result.finished;
         build_all(best, budget, result);
-        result.bound = proven ? best.loss[budget] : std::min(floor, best.loss[budget]);
+        result.bound = proven ? best.loss[budget] : std::min(floor_, best.loss[budget]);
         result.statistics.cache_entries = shared_.cache.size();
         result.statistics.subproblems = statistics_.subproblems;
         result.statistics.cache_hits = statistics_.cache_hits;
@@ -106,11 +121,22 @@ template <typename Count> class Run {
     }
 
   private:
+    void add_searcher() {
+        std::unique_ptr<Counter<Count>> counter;
+        if (store_ != nullptr) {
+            counter = std::make_unique<TableCounter<Count>>(shared_, *store_);
+        } else {
+            counter = std::make_unique<RowCounter<Count>>(shared_);
+        }
+        searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_, std::move(counter)));
+    }
+
     bool solve_depth(int depth, int budget, Values &best) {
         const int n_features = static_cast<int>(problem_.features.size());
         std::atomic<int> next{0};
         std::atomic<bool> complete{true};
         std::mutex mutex;
+        std::exception_ptr failure;
         // Promising features first: what they cost at the depth before tells.
         std::vector<int> order(n_features);
         std::iota(order.begin(), order.end(), 0);
@@ -119,6 +145,9 @@ template <typename Count> class Run {
             try {
                 for (int i = next++; i < n_features; i = next++) {
                     const int feature = order[i];
+                    if (searcher.used[feature]) {
+                        continue;
+                    }
                     Values mine;
                     {
                         const std::lock_guard lock(mutex);
@@ -136,6 +165,11 @@ template <typename Count> class Run {
                 }
             } catch (const Stopped &) {
                 complete = false;
+            } catch (...) {
+                // A source of counts may fail; the other threads need not go on then.
+                control_.stop = true;
+                const std::lock_guard lock(mutex);
+                failure = std::current_exception();
             }
             const std::lock_guard lock(mutex);
             statistics_.subproblems += std::exchange(searcher.statistics.subproblems, 0);
@@ -145,13 +179,17 @@ template <typename Count> class Run {
         std::vector<std::thread> threads;
         for (int i = 1; i < n_threads; ++i) {
             if (i == static_cast<int>(searchers_.size())) {
-                searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_));
+                add_searcher();
+                searchers_[i]->close(samples_);
             }
             threads.emplace_back(work, std::ref(*searchers_[i]));
         }
         work(*searchers_[0]);
         for (std::thread &thread : threads) {
             thread.join();
+        }
+        if (failure) {
+            std::rethrow_exception(failure);
         }
         return complete;
     }
@@ -194,10 +232,15 @@ template <typename Count> class Run {
             SearchTree tree;
             std::vector<double> losses = best.loss;
             std::replace(losses.begin(), losses.end(), infinity, losses[budget]);
-            const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], losses, tree);
-            if (loss < result.losses[m - 1]) {
-                result.losses[m - 1] = loss;
-                result.trees[m - 1] = std::move(tree);
+            try {
+                const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], losses, tree);
+                if (loss < result.losses[m - 1]) {
+                    result.losses[m - 1] = loss;
+                    result.trees[m - 1] = std::move(tree);
+                }
+            } catch (const Stopped &) {
+                // Even the weight of a leaf may have to be counted elsewhere, for which there is no time left.
+                control.stop = true;
             }
         };
         if (!incumbent_.empty()) {
@@ -229,19 +272,26 @@ template <typename Count> class Run {
         if (best.feature[budget] < 0 || control_.until == std::chrono::steady_clock::time_point::max()) {
             return;
         }
-        SearchTree tree;
-        TreeBuilder<Count> builder(shared_, *searchers_[0]);
-        const double loss = builder.build(samples_, depth_of_[budget], budget, best.feature[budget], best.loss, tree);
-        if (incumbent_.empty() || loss < incumbent_loss_) {
-            incumbent_loss_ = loss;
-            incumbent_ = std::move(tree);
+        try {
+            SearchTree tree;
+            TreeBuilder<Count> builder(shared_, *searchers_[0]);
+            const double loss =
+                builder.build(samples_, depth_of_[budget], budget, best.feature[budget], best.loss, tree);
+            if (incumbent_.empty() || loss < incumbent_loss_) {
+                incumbent_loss_ = loss;
+                incumbent_ = std::move(tree);
+            }
+        } catch (const Stopped &) {
+            // The search will notice as well.
         }
     }
 
     const SearchProblem &problem_;
     Control &control_;
+    JointStore<Count> *store_ = nullptr;
     Shared<Count> shared_;
     Samples<Count> samples_;
+    double floor_;
     std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
     SearchStatistics statistics_;
     Control grace_; ///< for building trees once the time is up
@@ -251,14 +301,46 @@ template <typename Count> class Run {
     std::vector<int> depth_of_; ///< depth at which the best tree with so many leaves was found
 };
 
-} // namespace
+template <typename Count>
+SearchResult run_tables(const SearchProblem &problem, JointSource &source, double total, std::size_t bytes,
+                        Control &control) {
+    JointStore<Count> store(problem, source, bytes);
+    return Run<Count>(problem, control, total, store, 0.0)();
+}
 
-SearchResult search_trees(const SearchProblem &asked, Control &control) {
-    SearchProblem problem = asked;
+template <typename Count> SearchResult run_rows(const SearchProblem &problem, double total, Control &control) {
+    Samples<Count> samples = expand<Count>(problem, LeafCost<Count>(problem, total));
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (RowSource::pays(problem, samples.size)) {
+            const double floor = floor_of(samples);
+            RowSource source(problem, std::move(samples), control);
+            JointStore<Count> store(problem, source, RowSource::most_bytes);
+            return Run<Count>(problem, control, total, store, floor)();
+        }
+    }
+    return Run<Count>(problem, control, total, std::move(samples))();
+}
+
+/// The problem without depth that no tree can have, as each feature is split once on a path.
+SearchProblem of_use(SearchProblem problem) {
     if (!problem.binary) {
-        // Each feature is split once on a path.
         problem.max_depth = std::min(problem.max_depth, static_cast<int>(problem.features.size()));
     }
+    return problem;
+}
+
+} // namespace
+
+SearchResult search_tables(const SearchProblem &asked, JointSource &source, bool whole, std::size_t bytes,
+                           Control &control) {
+    const SearchProblem problem = of_use(asked);
+    const double total = std::accumulate(problem.counts.begin(), problem.counts.end(), 0.0);
+    return whole && total < 2e9 ? run_tables<std::int32_t>(problem, source, total, bytes, control)
+                                : run_tables<double>(problem, source, total, bytes, control);
+}
+
+SearchResult search_trees(const SearchProblem &asked, Control &control) {
+    const SearchProblem problem = of_use(asked);
     double total = 0.0;
     bool integers = true;
     for (const double count : problem.counts) {
@@ -272,9 +354,9 @@ SearchResult search_trees(const SearchProblem &asked, Control &control) {
         return BinarySearch(problem, control, total, every_size).run();
     }
     if (integers && total < 2e9) {
-        return Run<std::int32_t>(problem, control, total)();
+        return run_rows<std::int32_t>(problem, total, control);
     }
-    return Run<double>(problem, control, total)();
+    return run_rows<double>(problem, total, control);
 }
 
 } // namespace omtree

@@ -88,10 +88,7 @@ int TreeBuilder<Count>::node(const Samples<Count> &samples, const ConditionSet &
                              double loss, int feature, const Values *values, SearchTree &tree, double &total) {
     const SearchProblem &problem = shared_.problem;
     const int position = static_cast<int>(tree.size());
-    std::vector<Count> counts(problem.n_classes, 0);
-    for (std::size_t i = 0; i < samples.size; ++i) {
-        counts[samples.label[i]] += samples.weight[i];
-    }
+    const std::vector<Count> counts = searcher_.counter().totals(samples);
     tree.emplace_back();
     tree[position].label = shared_.cost.label(counts.data());
     const double leaf = shared_.cost.leaf(counts.data());
@@ -118,16 +115,13 @@ int TreeBuilder<Count>::node(const Samples<Count> &samples, const ConditionSet &
     used = used || !problem.binary;
     for (const Branch &branch : split.children) {
         Samples<Count> below;
-        searcher_.restrict(samples, split.feature, branch.codes, branch.leaves > 1, below);
+        searcher_.counter().restrict(samples, split.feature, branch.codes, branch.leaves > 1, below);
         ConditionSet longer = path;
         auto sorted = branch.codes;
         std::sort(sorted.begin(), sorted.end());
         longer.add(split.feature, sorted);
-        Count weight = 0;
-        for (const Count more : below.weight) {
-            weight += more;
-        }
-        const int own = shared_.cost.most_leaves(static_cast<double>(weight), branch.leaves);
+        const double weight = shared_.cost.weight(searcher_.counter().totals(below).data());
+        const int own = shared_.cost.most_leaves(weight, branch.leaves);
         const int next = hint(longer, depth - 1, own, branch.loss);
         const int child = node(below, longer, depth - 1, own, branch.loss, next, nullptr, tree, total);
         tree[position].branches.emplace_back(sorted, child);

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "search.hpp"
 
 namespace omtree {
+
+template <typename Count> class NodeTables;
 
 /// Weighted samples of one class each, feature by feature. `Count` is an integer type where all weights are integers.
 template <typename Count> struct Samples {
@@ -16,8 +19,9 @@ template <typename Count> struct Samples {
     std::vector<std::uint8_t> codes; ///< n_features x size
     std::vector<std::uint16_t> label;
     std::vector<Count> weight;
-    std::vector<double> floor;          ///< loss that no tree avoids, because equal rows have different labels
-    std::vector<std::uint32_t> floored; ///< samples where that is more than nothing
+    std::vector<double> floor;                 ///< loss that no tree avoids, because equal rows have different labels
+    std::vector<std::uint32_t> floored;        ///< samples where that is more than nothing
+    std::shared_ptr<NodeTables<Count>> tables; ///< instead of all that, where the samples are elsewhere
 
     const std::uint8_t *column(int feature) const { return codes.data() + feature * size; }
 };

@@ -61,9 +61,10 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
 }
 
 template <typename Count>
-Searcher<Count>::Searcher(Shared<Count> &shared, Control &control)
-    : used(shared.problem.features.size(), 0), shared_(shared), control_(&control), problem_(shared.problem),
-      n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes) {
+Searcher<Count>::Searcher(Shared<Count> &shared, Control &control, std::unique_ptr<Counter<Count>> counter)
+    : used(shared.problem.features.size(), 0), shared_(shared), counter_(std::move(counter)), control_(&control),
+      problem_(shared.problem), n_features_(static_cast<int>(shared.problem.features.size())),
+      n_classes_(shared.problem.n_classes) {
     for (int depth = 0; depth <= std::max(2, problem_.max_depth); ++depth) {
         levels_.push_back(std::make_unique<Level>());
     }
@@ -81,154 +82,11 @@ template <typename Count> void Searcher<Count>::check() {
     }
 }
 
-template <typename Count> void Searcher<Count>::start(const Samples<Count> &samples, int budget, Values &out) const {
-    std::vector<Count> total(n_classes_, 0);
-    for (std::size_t i = 0; i < samples.size; ++i) {
-        total[samples.label[i]] += samples.weight[i];
-    }
-    out.loss.assign(budget + 1, shared_.cost.leaf(total.data()));
+template <typename Count> void Searcher<Count>::start(const Samples<Count> &samples, int budget, Values &out) {
+    out.loss.assign(budget + 1, shared_.cost.leaf(counter_->totals(samples).data()));
     out.feature.assign(budget + 1, -1);
     out.split.clear();
     out.score.assign(n_features_, infinity);
-}
-
-template <typename Count>
-void Searcher<Count>::count_feature(const Samples<Count> &samples, int feature, Count *histogram) const {
-    const std::uint8_t *column = samples.column(feature);
-    for (std::size_t i = 0; i < samples.size; ++i) {
-        histogram[column[i] * n_classes_ + samples.label[i]] += samples.weight[i];
-    }
-}
-
-/// Joint counts of a feature with every feature, where those of these samples are known already.
-template <typename Count> const Count *Searcher<Count>::counted_slab(const Samples<Count> &samples, int feature) const {
-    const std::size_t first = static_cast<std::size_t>(shared_.first_code[feature]) * shared_.width;
-    return code_bits_.table_id() == samples.id ? pair_table_.data() + first : nullptr;
-}
-
-/// Joint counts of a feature with every feature: one histogram per code of the feature.
-template <typename Count> void Searcher<Count>::count_pairs(const Samples<Count> &samples, int feature, Count *slab) {
-    const std::uint8_t *outer = samples.column(feature);
-    for (int other = 0; other < n_features_; ++other) {
-        const std::uint8_t *inner = samples.column(other);
-        const auto [offset, code_stride, class_stride] = shared_.place[other];
-        Count *base = slab + offset;
-        for (std::size_t i = 0; i < samples.size; ++i) {
-            base[outer[i] * shared_.width + inner[i] * code_stride + samples.label[i] * class_stride] +=
-                samples.weight[i];
-        }
-    }
-}
-
-template <typename Count>
-void Searcher<Count>::restrict(const Samples<Count> &samples, int feature, const std::vector<std::uint8_t> &codes,
-                               bool all_columns, Samples<Count> &out) const {
-    bool inside[256] = {};
-    for (const std::uint8_t code : codes) {
-        inside[code] = true;
-    }
-    const std::uint8_t *column = samples.column(feature);
-    std::vector<std::uint32_t> kept;
-    for (std::size_t i = 0; i < samples.size; ++i) {
-        if (inside[column[i]]) {
-            kept.push_back(static_cast<std::uint32_t>(i));
-        }
-    }
-    out.id = new_samples_id();
-    out.size = kept.size();
-    out.codes.resize(all_columns ? n_features_ * kept.size() : 0);
-    out.floored.clear();
-    out.label.resize(kept.size());
-    out.weight.resize(kept.size());
-    out.floor.resize(kept.size());
-    for (int f = 0; f < n_features_ && all_columns; ++f) {
-        const std::uint8_t *from = samples.column(f);
-        std::uint8_t *to = out.codes.data() + f * kept.size();
-        for (std::size_t i = 0; i < kept.size(); ++i) {
-            to[i] = from[kept[i]];
-        }
-    }
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-        out.label[i] = samples.label[kept[i]];
-        out.weight[i] = samples.weight[kept[i]];
-        out.floor[i] = samples.floor[kept[i]];
-        if (out.floor[i] > 0.0) {
-            out.floored.push_back(static_cast<std::uint32_t>(i));
-        }
-    }
-}
-
-/// Where each sample counts in a table of all pairs of features that may still be split.
-template <typename Count> void Searcher<Count>::find_places(const Samples<Count> &samples) {
-    if (places_id_ == samples.id) {
-        return;
-    }
-    places_id_ = samples.id;
-    active_.clear();
-    for (int f = 0; f < n_features_; ++f) {
-        if (!used[f] || f == splitting_) {
-            active_.push_back(f);
-        }
-    }
-    const std::size_t n = active_.size();
-    row_places_.resize(samples.size * n);
-    cell_places_.resize(samples.size * n);
-    for (std::size_t a = 0; a < n; ++a) {
-        const int f = active_[a];
-        const std::uint8_t *column = samples.column(f);
-        const auto [offset, code_stride, class_stride] = shared_.place[f];
-        for (std::size_t i = 0; i < samples.size; ++i) {
-            row_places_[i * n + a] = static_cast<std::uint32_t>((shared_.first_code[f] + column[i]) * shared_.width);
-            cell_places_[i * n + a] =
-                static_cast<std::uint32_t>(offset + column[i] * code_stride + samples.label[i] * class_stride);
-        }
-    }
-}
-
-/// Joint counts of all pairs of features, apart for each code of this one; false where they would take too much room.
-template <typename Count>
-bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube) {
-    const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * shared_.width;
-    const int n_codes = problem_.features[feature].n_codes;
-    if (table * n_codes * sizeof(Count) > (std::size_t{128} << 20)) {
-        return false;
-    }
-    cube.assign(table * n_codes, 0);
-    if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (code_bits_.count_cube(shared_, samples, feature, [this] { check(); }, counted_slab(samples, 0), cube)) {
-            return true;
-        }
-    }
-    find_places(samples);
-    const std::size_t n_active = active_.size();
-    const std::uint8_t *outer = samples.column(feature);
-    // Code by code, so that the counts being added to stay in cache.
-    std::size_t next[257] = {};
-    for (std::size_t i = 0; i < samples.size; ++i) {
-        ++next[outer[i] + 1];
-    }
-    std::partial_sum(next, next + 257, next);
-    in_order_.resize(samples.size);
-    for (std::size_t i = 0; i < samples.size; ++i) {
-        in_order_[next[outer[i]]++] = static_cast<std::uint32_t>(i);
-    }
-    for (std::size_t at = 0; at < samples.size; ++at) {
-        if ((at & 4095) == 0) {
-            check();
-        }
-        const std::size_t i = in_order_[at];
-        const Count weight = samples.weight[i];
-        const std::uint32_t *rows = &row_places_[i * n_active];
-        const std::uint32_t *cells = &cell_places_[i * n_active];
-        Count *plane = cube.data() + outer[i] * table;
-        for (std::size_t g = 0; g < n_active; ++g) {
-            Count *row = plane + rows[g];
-            for (std::size_t h = 0; h < n_active; ++h) {
-                row[cells[h]] += weight;
-            }
-        }
-    }
-    return true;
 }
 
 template <typename Count>
@@ -240,17 +98,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
     const int width = shared_.width;
     const auto count = [&] {
         level.histogram.assign(f.n_codes * n_classes_, 0);
-        if (const Count *slab = counted_slab(samples, feature)) {
-            const auto [offset, code_stride, class_stride] = shared_.place[feature];
-            for (int code = 0; code < f.n_codes; ++code) {
-                for (int c = 0; c < n_classes_; ++c) {
-                    level.histogram[code * n_classes_ + c] =
-                        slab[static_cast<std::size_t>(code) * width + offset + code * code_stride + c * class_stride];
-                }
-            }
-        } else {
-            count_feature(samples, feature, level.histogram.data());
-        }
+        counter_->feature(samples, feature, level.histogram.data());
     };
     if (depth == 1) {
         count();
@@ -258,15 +106,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
         return;
     }
     if (depth == 2) {
-        if constexpr (std::is_same_v<Count, std::int32_t>) {
-            if (code_bits_.count_table(shared_, samples, pair_table_)) {
-                second_feature(counted_slab(samples, feature), feature, budget, upper, out, record);
-                return;
-            }
-        }
-        level.slab.assign(static_cast<std::size_t>(f.n_codes) * width, 0);
-        count_pairs(samples, feature, level.slab.data());
-        second_feature(level.slab.data(), feature, budget, upper, out, record);
+        second_feature(counter_->slab(samples, feature, used), feature, budget, upper, out, record);
         return;
     }
     count();
@@ -304,8 +144,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                   }
               }
               if (depth == 3 && !counted) {
-                  splitting_ = feature;
-                  tables = count_cube(samples, feature, level.cube);
+                  tables = counter_->cube(samples, feature, used, [this] { check(); }, level.cube);
                   counted = true;
                   if (tables && problem_.use_bounds) {
                       raise_floors(level, feature);
@@ -318,7 +157,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
               if (tables) {
                   second_split(level, child_budget, child);
               } else {
-                  restrict(samples, feature, level.codes, true, level.child);
+                  counter_->restrict(samples, feature, level.codes, true, level.child);
                   solve(level.child, longer, depth - 1, child_budget, level.child_upper, child);
               }
               if (problem_.use_cache) {
@@ -333,11 +172,48 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
           });
 }
 
+template <typename Count> std::vector<int> Searcher<Count>::close(const Samples<Count> &samples) {
+    std::vector<int> closed;
+    if (!problem_.use_bounds) {
+        return closed;
+    }
+    std::vector<Count> counts;
+    for (int f = 0; f < n_features_; ++f) {
+        if (used[f]) {
+            continue;
+        }
+        counts.assign(problem_.features[f].n_codes * n_classes_, 0);
+        counter_->feature(samples, f, counts.data());
+        double total = 0.0;
+        double largest = 0.0;
+        for (int code = 0; code < problem_.features[f].n_codes; ++code) {
+            const double weight = shared_.cost.weight(counts.data() + code * n_classes_);
+            total += weight;
+            largest = std::max(largest, weight);
+        }
+        if (!shared_.cost.supported(total - largest)) {
+            used[f] = 1;
+            closed.push_back(f);
+        }
+    }
+    return closed;
+}
+
 template <typename Count>
 void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
                             const std::vector<double> &upper, Values &out) {
     start(samples, budget, out);
     if (depth > 0 && budget > 1) {
+        // Opened again even when the search is stopped below.
+        struct Closed {
+            std::vector<char> &used;
+            std::vector<int> features;
+            ~Closed() {
+                for (const int feature : features) {
+                    used[feature] = 0;
+                }
+            }
+        } const closed{used, depth > 2 ? close(samples) : std::vector<int>()};
         std::vector<int> order(n_features_);
         std::iota(order.begin(), order.end(), 0);
         if (depth > 2 && problem_.use_bounds) {

@@ -8,6 +8,7 @@
 #include "search.hpp"
 #include "search_cache.hpp"
 #include "search_columns.hpp"
+#include "search_counter.hpp"
 #include "search_data.hpp"
 #include "search_partition.hpp"
 
@@ -71,16 +72,18 @@ template <typename Count> struct Shared {
 class CodeBits {
   public:
     /// Fills the cube; false where a histogram is cheaper or asked for. `check` may end it by throwing, `whole` is the
-    /// sum over all codes of the feature where that is known.
-    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
-                    const std::function<void()> &check, const std::int32_t *whole, std::vector<std::int32_t> &cube);
+    /// sum over all codes of the feature where that is known. Features in use, but for this one, are not counted.
+    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
+                    const std::vector<char> &used, int feature, const std::function<void()> &check,
+                    const std::int32_t *whole, std::vector<std::int32_t> &cube);
     /// Joint counts of all pairs of features, kept for as long as the samples are the same; false likewise.
     std::uint64_t table_id() const { return table_id_; } ///< the samples that were counted last
     bool count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
-                     std::vector<std::int32_t> &table);
+                     const std::vector<char> &used, std::vector<std::int32_t> &table);
 
   private:
-    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples);
+    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, const std::vector<char> &used,
+               int splitting);
     void count(const Shared<std::int32_t> &shared, const BitNode &node, std::int32_t *to);
 
     std::uint64_t id_ = 0;
@@ -88,13 +91,14 @@ class CodeBits {
     BitNode node_;
     BitNode part_;
     std::vector<std::int32_t> pairs_;
+    std::vector<int> place_; ///< by code: among the columns of the node
     std::vector<int> position_;
     std::vector<int> class_stride_;
 };
 
 template <typename Count> class Searcher {
   public:
-    Searcher(Shared<Count> &shared, Control &control);
+    Searcher(Shared<Count> &shared, Control &control, std::unique_ptr<Counter<Count>> counter);
 
     /// Least loss over trees of at most `depth` on the samples, for every number of leaves up to `budget`. Only losses
     /// below `upper` are looked for: elsewhere the answer is `upper`, and the loss is known to be no less.
@@ -103,14 +107,16 @@ template <typename Count> class Searcher {
     /// The same with this feature at the root; improves `out`.
     void try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget, int feature,
                      const std::vector<double> &upper, Values &out, bool record);
-    void start(const Samples<Count> &samples, int budget, Values &out) const;
-    /// The samples whose code is among these; without `all_columns` just their labels and weights.
-    void restrict(const Samples<Count> &samples, int feature, const std::vector<std::uint8_t> &codes, bool all_columns,
-                  Samples<Count> &out) const;
+    void start(const Samples<Count> &samples, int budget, Values &out);
+    Counter<Count> &counter() { return *counter_; }
     /// Who says from now on when to stop.
     void watch(Control &control) { control_ = &control; }
 
-    std::vector<char> used; ///< features split on the path, where each may be split once
+    /// Marks the features in which no two children would have the support, and says which these are: neither here nor
+    /// below can they be split.
+    std::vector<int> close(const Samples<Count> &samples);
+
+    std::vector<char> used; ///< features that may not be split: each may be once on a path
     SearchStatistics statistics;
 
   private:
@@ -144,15 +150,10 @@ template <typename Count> class Searcher {
     };
 
     void check();
-    void count_feature(const Samples<Count> &samples, int feature, Count *histogram) const;
-    void count_pairs(const Samples<Count> &samples, int feature, Count *slab);
-    const Count *counted_slab(const Samples<Count> &samples, int feature) const;
-    void find_places(const Samples<Count> &samples);
-    bool count_cube(const Samples<Count> &samples, int feature, std::vector<Count> &cube);
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
 
-    void penalties(const typename Shared<Count>::Group &group, std::int32_t *penalty) const;
+    void find_open();
     double split_floor(const Count *histogram, double leaf);
 
     /// One more split into leaves, from the counts of all features.
@@ -176,22 +177,16 @@ template <typename Count> class Searcher {
                 const std::vector<double> &upper, Values &out, bool record);
 
     Shared<Count> &shared_;
+    std::unique_ptr<Counter<Count>> counter_;
     unsigned ticks_ = 0;
     Control *control_;
     const SearchProblem &problem_;
     int n_features_;
     int n_classes_;
     std::vector<std::unique_ptr<Level>> levels_;
-    bool at_once_ = false; ///< whether the kernels for groups of features apply
+    bool at_once_ = false;        ///< whether the kernels for groups of features apply
+    std::vector<LaneGroup> open_; ///< features that may be split below
     std::vector<std::uint64_t> scratch_;
-    std::uint64_t places_id_ = 0; ///< the samples of which these are known
-    int splitting_ = -1;
-    std::vector<int> active_;
-    std::vector<std::uint32_t> row_places_;
-    std::vector<std::uint32_t> cell_places_;
-    std::vector<std::uint32_t> in_order_;
-    CodeBits code_bits_;
-    std::vector<Count> pair_table_; ///< of the samples that `code_bits_` counted last
 };
 
 extern template struct Shared<std::int32_t>;

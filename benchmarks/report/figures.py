@@ -61,6 +61,12 @@ def against(ours: pd.Series, theirs: pd.Series) -> pd.DataFrame:
     return both.assign(difference=both["ours"].round(3) - both["theirs"].round(3))
 
 
+def standard_error(ours: pd.Series, theirs: pd.Series, n_splits: int = 5) -> pd.Series:
+    """Of the difference of two means over so many splits, from the deviations over the splits."""
+    both = pd.concat([ours.rename("ours"), theirs.rename("theirs")], axis=1)
+    return np.sqrt((both["ours"] ** 2 + both["theirs"] ** 2) / n_splits)
+
+
 def won(table: pd.DataFrame) -> pd.Series:
     """Share of the rows in which a column has the highest value, equals included, at three digits."""
     rounded = table.dropna().round(3)

@@ -23,6 +23,11 @@ def accuracy(table: str) -> pd.DataFrame:
     return _wide(table, ["data", "depth"], "value")
 
 
+def deviations(table: str) -> pd.DataFrame:
+    """Standard deviation over the splits of the same; not a number where the paper gives none."""
+    return _wide(table, ["data", "depth"], "std")
+
+
 def by_depth(table: str) -> pd.DataFrame:
     """A table that has depths only."""
     return _wide(table, ["depth"], "value")

@@ -57,6 +57,12 @@ def _verdict(frame: pd.DataFrame, cited: str) -> str:
     if len(missed):
         rows = ", ".join(f"{data} d={depth} ({row.difference:+.3f})" for (data, depth), row in missed.iterrows())
         text += f"- Below it: {rows}.\n"
+    error = figures.standard_error(figures.deviations(frame)[ours], paper.deviations(cited)[paper.OMT])
+    if error.notna().any():
+        clear = missed[missed["difference"] < -2.0 * error.reindex(missed.index)]
+        rows = ", ".join(f"{data} d={depth}" for data, depth in clear.index) or "none"
+        text += "- Below it by more than two standard errors of the difference (both are means over five splits, and "
+        text += f"the splits differ): {rows}.\n"
     rivals = [m for m in ("cart", "streed", "chaid") if m in mean]
     if rivals:
         rank = figures.ranks(mean, [ours, *rivals])

@@ -39,6 +39,16 @@ def test_a_file_becomes_a_frame_with_its_orders(tmp_path: Path) -> None:
     assert data.y.tolist() == ["1", "3", "1"]
 
 
+def test_the_test_rows_of_some_sets_belong_to_them(tmp_path: Path) -> None:
+    """The MONK's problems are their training and test rows together; the test rows of other sets are left alone."""
+    for name in ("monks-1", "pendigits"):
+        (tmp_path / f"{name}.csv").write_text("a,target\n1,0\n2,1\n")
+        (tmp_path / f"{name}_test.csv").write_text("a,target\n3,1\n")
+    assert load("monks-1", tmp_path).X["a"].tolist() == ["1", "2", "3"]
+    assert load("monks-1", tmp_path).y.tolist() == ["0", "1", "1"]
+    assert len(load("pendigits", tmp_path).y) == 2
+
+
 def test_a_missing_file_is_no_data(tmp_path: Path) -> None:
     """A set that is not in the folder is told by name, so that it can be reported as not run."""
     with pytest.raises(NoData, match="MiniBooNE"):

@@ -157,3 +157,15 @@ def test_pictures_are_the_same_every_time(tmp_path: Path) -> None:
         write(rows, tmp_path / name / "page.md", tmp_path)
     one, two = ((tmp_path / name / "page" / "growth.svg").read_bytes() for name in ("one", "two"))
     assert one == two
+
+
+def test_what_is_below_by_more_than_chance_is_named() -> None:
+    """A row is named when its mean lies further below the paper's than two standard errors of the difference."""
+    error = figures.standard_error(pd.Series([0.03, 0.0]), pd.Series([0.04, 0.05]))
+    assert error.tolist() == pytest.approx([0.05 / 5**0.5, 0.05 / 5**0.5])
+    rows = [row | {"test": 0.95 if row["depth"] == 5 else 0.999} for row in made_up("paper-small")]
+    verdict = sections._verdict(figures.with_better(figures.frame(rows, "paper-small")), "small")
+    named = verdict.split("differ): ")[1].split(".\n")[0].split(", ")
+    # The paper has 0.987 +- 0.008, 1.0 +- 0.0 and 0.955 +- 0.026 there.
+    assert {"monks-3 d=5", "monks-1 d=5"} <= set(named)
+    assert "house-votes-84_complete d=5" not in named

@@ -156,13 +156,13 @@ def test_parts_are_disjoint_and_the_same_for_every_method() -> None:
     assert (Parts.draw(200, 4).test != parts.test).any()
 
 
-def test_choosing_takes_the_fewest_errors_then_the_middle_size() -> None:
-    """Errors first, then the middle of those that are equal, whether size or options tell them apart."""
-    one, two = {"n_bins": 8}, {"n_bins": 3}
-    choices = [Choice(5, one, 2), Choice(4, one, 3), Choice(4, one, 4), Choice(4, one, 5)]
-    assert choose(choices) == Choice(4, one, 4)
-    assert choose([Choice(1, {"p": p}, None) for p in (0, 1, 2)]) == Choice(1, {"p": 1}, None)
-    assert choose([*choices, Choice(3, two, 7)]) == Choice(3, two, 7)
+def test_choosing_takes_the_fewest_errors_then_the_fewest_leaves() -> None:
+    """Of several that are equal on validation the smallest is chosen, and the first of several as small."""
+    one, two = {"n_bins": 8}, {"n_bins": 5}
+    choices = [Choice(5, 2, one, 2), Choice(4, 5, one, 5), Choice(4, 4, one, 4), Choice(4, 4, two, 4)]
+    assert choose(choices) == Choice(4, 4, one, 4)
+    assert choose([Choice(1, 0, {"p": p}, None) for p in (0, 1, 2)]) == Choice(1, 0, {"p": 0}, None)
+    assert choose([*choices, Choice(3, 7, two, 7)]) == Choice(3, 7, two, 7)
 
 
 def test_tuning_refits_on_both_parts() -> None:

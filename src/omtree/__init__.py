@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from omtree.certificate import Certificate as Certificate
     from omtree.classifier import OptimalTreeClassifier as OptimalTreeClassifier
+    from omtree.disk.scan import scan as scan
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
     from omtree.graph import FeatureGraph as FeatureGraph
@@ -32,6 +33,7 @@ _HOMES = {
     "RuleSet": "rules",
     "Tree": "tree",
     "load": "show.saving",
+    "scan": "disk.scan",
     "to_text": "show",
 }
 

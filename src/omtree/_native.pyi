@@ -20,6 +20,45 @@ def few_distinct(
 def quantile_cuts(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], n_bins: int
 ) -> list[tuple[float, float]]: ...
+def count_joint(
+    codes: npt.NDArray[np.uint8],
+    labels: npt.NDArray[np.uint16],
+    weights: npt.NDArray[np.float64],
+    sets: npt.NDArray[np.int32],
+    n_codes: Sequence[int],
+    n_classes: int,
+    tables: npt.NDArray[np.float64],
+) -> None: ...
+def search_tables(
+    tables: Callable[[npt.NDArray[np.int32], Callable[[], bool]], npt.NDArray[np.float64] | None],
+    totals: npt.NDArray[np.float64],
+    costs: npt.NDArray[np.float64],
+    *,
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    min_support: float,
+    binary: bool,
+    max_children: int,
+    n_threads: int,
+    cache_bytes: int,
+    table_bytes: int,
+    seconds: float,
+    whole: bool,
+    every_size: bool,
+) -> tuple[
+    list[float],
+    list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],
+    float,
+    bool,
+    bool,
+    int,
+    int,
+    int,
+]: ...
 def search_trees(
     codes: npt.NDArray[np.uint8],
     counts: npt.NDArray[np.float64],
@@ -81,7 +120,44 @@ class Pricer:
         seconds: float,
         k_best: int,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
-    def cover(self, rules: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    def cover(
+        self, rules: npt.NDArray[np.int32], rows: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    def coverage(
+        self, rules: npt.NDArray[np.int32], share: npt.NDArray[np.float64], rows: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.float64]: ...
+    def totals(
+        self, rules: npt.NDArray[np.int32], statistics: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]: ...
+
+MAX_TABLED_LENGTH: int
+
+class RuleTables:
+    def __init__(
+        self,
+        pricer: Pricer,
+        statistics: npt.NDArray[np.float64],
+        weight_of_slot: npt.NDArray[np.float64],
+        max_depth: int,
+        seconds: float,
+    ) -> None: ...
+    @property
+    def complete(self) -> bool: ...
+    def price(
+        self,
+        worth: npt.NDArray[np.float64],
+        rows: npt.NDArray[np.int32],
+        price: npt.NDArray[np.float64],
+        constant: float,
+        min_support: float,
+        threshold: float,
+        limit: int,
+        stop_when_full: bool,
+        all_labels: bool,
+        seconds: float,
+        width: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64], float, bool, bool, int]: ...
+    def totals(self, rules: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]: ...
 
 def add_normal_matrix(
     start: npt.NDArray[np.int32],

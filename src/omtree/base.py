@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from narwhals.dependencies import is_into_dataframe
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.certificate import Certificate
+from omtree.cluster.frames import is_dask, predict_lazily
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.data.build import encode_rows
-from omtree.data.columns import as_frame, is_number_matrix, read_columns
+from omtree.data.columns import check_labels, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
+from omtree.disk.scan import Scan, as_scan, is_scan
 from omtree.family import TreeFamily
 from omtree.fitting import Plan
 from omtree.graph import FeatureGraph
 from omtree.objectives import Objective
+from omtree.progress import reporter
 from omtree.rules import RuleSet
 from omtree.show.exporting import Exports
 from omtree.show.faces import ModelFaces
@@ -52,11 +57,14 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind."""
         # A copy learns the names of the columns.
         learner = copy.copy(self)
-        check_names(learner, X, reset=True)
-        training = read()
-        wanted = group_columns(vars(self)["constraints"])
-        training = replace(training, groups=read_groups(wanted, groups, training.columns))
-        outcome, certificate = Plan.of(vars(self)).fit(training, objective, deadline)
+        if not is_elsewhere(X):
+            check_names(learner, X, reset=True)
+        with closing(read()) as training:
+            if is_elsewhere(X):
+                learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
+                learner.n_features_in_ = len(training.columns)
+            ready = training.with_groups(group_columns(vars(self)["constraints"]), groups)
+            outcome, certificate = Plan.of(vars(self)).fit(ready, objective, deadline)
         for name in ("feature_names_in_", "_family"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_
@@ -71,6 +79,41 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         if outcome.family is not None:
             self._family = outcome.family
         return training
+
+    def _elsewhere(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, deadline: Deadline, class_weight: Any = None
+    ) -> Training:
+        """The samples on disk, or on a cluster, that were given to `fit`."""
+        if is_dask(X):
+            return self._on_cluster(X, y, sample_weight, deadline, class_weight)
+        from omtree.disk.training import scanned
+
+        return scanned(
+            as_scan(X, y, sample_weight, groups),
+            numbers=is_regressor(self),
+            class_weight=class_weight,
+            feature_kinds=vars(self)["feature_kinds"],
+            n_jobs=effective_n_jobs(vars(self)["n_jobs"]),
+            deadline=deadline,
+            progress=reporter(vars(self)["verbose"]),
+        )
+
+    def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
+        if is_regressor(self):
+            raise ValueError(
+                "A regressor needs the rows in memory; fit X.compute(), or turn the target into classes and use "
+                "OptimalTreeClassifier."
+            )
+        from omtree.cluster.reading import on_cluster
+
+        kinds = vars(self)["feature_kinds"]
+        return on_cluster(X, y, sample_weight, class_weight=class_weight, feature_kinds=kinds, deadline=deadline)
+
+    def _lazily(self, X: Any, method: str) -> Any:
+        """What a method says of the rows of a Dask frame."""
+        check_is_fitted(self, "certificate_")
+        check_names(self, X._meta, reset=False)
+        return predict_lazily(self, X, method)
 
     def audit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[ConstraintCheck, ...]:
         """How the model meets the constraints it was fitted with on any data.
@@ -108,7 +151,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise AttributeError(
-                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model."
+                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model, "
+                "and rows that fit into memory."
             )
         return np.array(family.losses)
 
@@ -122,7 +166,10 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of int, shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "apply")  # type: ignore[no-any-return]
         codes = self._encode(X)
         if self.tree_ is not None and self.certificate_.structure == "tree":
             return self.tree_.apply(codes)
@@ -176,8 +223,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise ValueError(
-                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, and "
-                "no constraints over the whole model."
+                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, no "
+                "constraints over the whole model, and rows that fit into memory."
             )
         if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
             raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
@@ -217,11 +264,20 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         return encode_rows(read_columns(X, self._kinds, training=False), self.rules_.features)
 
 
+def is_elsewhere(X: Any) -> bool:
+    """Whether rows are not in memory: on disk, or on a cluster."""
+    return is_scan(X) or is_dask(X)
+
+
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
     """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
+    if isinstance(X, Scan):
+        raise ValueError(
+            "X is a scan, which only fit takes; read its rows in parts, or run omtree predict on the files."
+        )
     if is_into_dataframe(X):
         # Equal names are refused here, before scikit-learn stumbles over them.
-        as_frame(X)
+        check_labels(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
         # What is a table of numbers already needs no check of the whole.

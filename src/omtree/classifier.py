@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
-from omtree.base import OptimalTreeBase
+from omtree.base import OptimalTreeBase, is_elsewhere
+from omtree.cluster.frames import is_dask
 from omtree.constraints import Constraint
 from omtree.data.binning import Binning
 from omtree.data.table import FloatArray
@@ -169,13 +170,14 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         self.beta = beta
         self.smoothing = smoothing
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the best model for the data.
 
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
-            numpy, pandas, polars or pyarrow.
+            numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
+            relation, a lazy frame, or a Dask frame.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional
@@ -199,6 +201,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         deadline = Deadline(self.time_limit)
 
         def read() -> Training:
+            if is_elsewhere(X):
+                return self._elsewhere(X, y, sample_weight, groups, deadline, self.class_weight)
             return Training.of_classes(X, y, sample_weight, self.class_weight, self.feature_kinds)
 
         training = self._fit(X, read, groups, objective, deadline)
@@ -215,7 +219,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Returns
         -------
         array of shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict")  # type: ignore[no-any-return]
         rule = self.apply(X)
         return np.asarray(self.classes_[np.array([rule.label for rule in self.rules_])[rule]])
 
@@ -229,7 +236,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Returns
         -------
         array of float, shape (n_samples, n_classes)
+            A lazy frame with a column for each class where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict_proba")  # type: ignore[no-any-return]
         rule = self.apply(X)
         weights = np.array([rule.class_weights for rule in self.rules_]) + self.smoothing
         return np.asarray((weights / weights.sum(axis=1, keepdims=True))[rule])

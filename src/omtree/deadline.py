@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Deadline:
@@ -28,6 +30,15 @@ class Deadline:
     def remaining(self) -> float:
         """Seconds left, never negative; ``inf`` without a limit."""
         return max(0.0, self._seconds - self.elapsed)
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """What happens in the block does not count: the limit moves on by the time it takes."""
+        before = self.elapsed
+        try:
+            yield
+        finally:
+            self._seconds += self.elapsed - before
 
     def again(self) -> Deadline:
         """The same time once more, from now on."""

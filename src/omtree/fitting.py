@@ -16,6 +16,7 @@ from omtree.certificate import Certificate
 from omtree.checker import check
 from omtree.constraints import Constraint, MetricRow, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
+from omtree.counted import rows_of
 from omtree.data.binning import Binning
 from omtree.data.table import Feature
 from omtree.deadline import Deadline
@@ -80,14 +81,14 @@ class Plan:
             warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=4)
         features = restrict_features(constraints, features, setting)
         try:
-            outcome = self._solve(training, features, objective, setting, deadline)
+            outcome, samples = self._solve(training, features, objective, setting, deadline)
         except InfeasibleError:
             if not constraints:
                 raise
             raise InfeasibleError(self._reason(training, features, objective, setting)) from None
         if outcome.found.status == "interrupted":
             warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=4)
-        return outcome, self._certificate(outcome, training, objective, deadline)
+        return outcome, self._certificate(outcome, samples, objective, deadline)
 
     def _setting(self, training: Training) -> Setting:
         """What constraints are checked against."""
@@ -110,8 +111,8 @@ class Plan:
         objective: Objective,
         setting: Setting,
         deadline: Deadline,
-    ) -> Outcome:
-        """The best model over these features, or over finer thresholds."""
+    ) -> tuple[Outcome, Training]:
+        """The best model over these features, or over finer thresholds, and the samples it was read off."""
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         n_jobs = effective_n_jobs(self.n_jobs)
         progress = reporter(self.verbose)
@@ -119,11 +120,17 @@ class Plan:
         tests = join_shapes(constraint.shape(setting) for constraint in self.constraints).order
         wanted = self.feature_order if self.feature_order is not None else tests or None
         order = feature_positions(
-            wanted, training.columns.names, features, lambda: training.table_and_means(features), seed
+            wanted, training.columns.names, features, lambda: training.coded(features).table_and_means(features), seed
         )
         pose = self._pose(training, objective, setting, order)
         search = TreeSolver(
-            objective, self.splits, self.max_children, gap=self.gap, n_jobs=n_jobs, cache_mb=self.cache_mb
+            objective,
+            self.splits,
+            self.max_children,
+            gap=self.gap,
+            n_jobs=n_jobs,
+            cache_mb=min(self.cache_mb, training.cache_mb),
+            table_mb=min(1024.0, training.cache_mb),
         )
         # The paper's thresholds are fixed quantiles.
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
@@ -131,7 +138,9 @@ class Plan:
         if self.structure == "tree":
             refined = thresholds.tree(features, search)
             answer = refined.answer.after(deadline.elapsed)
-            return Outcome.of_tree(self._reader(refined.problem, objective, training), answer, refined.rounds)
+            assert answer.root is not None
+            problem, training = rows_of(refined.problem, training, leaves_of(answer.root))
+            return Outcome.of_tree(self._reader(problem, objective, training), answer, refined.rounds), training
         before = deadline.elapsed
         prepared = thresholds.better_problem(features, replace(search, splits="multiway", max_children=None))
         interrupted = prepared.answer is not None and prepared.answer.solution.status == "interrupted"
@@ -149,7 +158,8 @@ class Plan:
         found = replace(found, seconds={**spent, **found.seconds})
         if interrupted and found.status != "optimal":
             found = replace(found, status="interrupted")
-        return Outcome.of_rules(self._reader(prepared.problem, objective, training), found, prepared.rounds)
+        problem, training = rows_of(prepared.problem, training, found.paths)
+        return Outcome.of_rules(self._reader(problem, objective, training), found, prepared.rounds), training
 
     def _pose(
         self,

@@ -12,10 +12,11 @@ import numpy as np
 from omtree.constraints import Constraint, Setting, compile_constraints, restrict_features
 from omtree.constraints.monotone import Monotony
 from omtree.constraints.samples import Strata
+from omtree.counted import CountedTraining
 from omtree.data.table import Feature, FloatArray, Table
 from omtree.graph import Categories, FeatureGraph
 from omtree.losses import LinearLoss, Loss, RowLoss, RowNumbers
-from omtree.objectives import Objective, RuleStatistics
+from omtree.objectives import LabelCosts, Objective, RuleStatistics
 from omtree.problem import Path, Problem
 from omtree.targets import Target, samples_by_row
 from omtree.training import Training
@@ -59,6 +60,9 @@ class Pose:
         if self.setting is not None:
             features = restrict_features(self.constraints, features, self.setting)
         graph = FeatureGraph(features, self.categories, self.order)
+        training = training.coded(features)
+        if isinstance(training, CountedTraining):
+            return self._counted(training, graph)
         # The share comes first: for all samples it is exactly one.
         support = self.min_support * (training.total / self.total)
         compiled = None
@@ -87,6 +91,19 @@ class Pose:
             curved=compiled.curved,
             sums=compiled.sums(table),
         )
+
+    def _counted(self, training: CountedTraining, graph: FeatureGraph) -> Problem:
+        """The problem for rows that are counted where they are."""
+        simple = isinstance(self.objective, LabelCosts) and not self.constraints
+        if not simple or (self.setting is not None and self.setting.structure == "rules"):
+            raise ValueError(
+                "Rows that are counted where they are allow trees without constraints and objectives that charge rows "
+                f"by the predicted class ('error', 'balanced_error'); {training.instead}."
+            )
+        assert isinstance(self.objective, LabelCosts)
+        loss = LinearLoss(self.objective.matrix(training.counts.totals))
+        table = training.totals(graph.features)
+        return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
 
     def _table(self, training: Training, features: tuple[Feature, ...], strata: Strata | None) -> Table:
         target = training.target

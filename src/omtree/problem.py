@@ -18,6 +18,7 @@ from omtree.losses import LinearLoss, Loss
 if TYPE_CHECKING:
     from omtree.constraints.compile import BoundSum
     from omtree.constraints.demands import CurvedLimit
+    from omtree.search.sources import Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,8 @@ class Problem:
         Constraints over the whole model that are linear in no finite way.
     sums : tuple of BoundSum
         Constraints on sums over the rules of any number of each.
+    counts : Counts or None
+        Where the rows are counted, if not in `table`; the table has their totals then.
     """
 
     table: Table
@@ -79,6 +82,7 @@ class Problem:
     conflict: Callable[[Path, Path], bool] | None = None
     curved: tuple[CurvedLimit, ...] = ()
     sums: tuple[BoundSum, ...] = ()
+    counts: Counts | None = None
 
     @property
     def plain(self) -> bool:

@@ -27,7 +27,7 @@ class Event:
     value, bound : float
         The best loss known and the bound below it; infinite where there is none yet.
     columns, rows : int
-        The size of the linear program, 0 where there is none.
+        The size of the linear program, or the rows read so far; 0 where there is nothing to say.
     """
 
     phase: str

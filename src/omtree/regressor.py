@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from omtree.base import OptimalTreeBase
+from omtree.base import OptimalTreeBase, is_elsewhere
+from omtree.cluster.frames import is_dask
 from omtree.constraints import Constraint
 from omtree.data.binning import Binning
 from omtree.data.table import FloatArray
@@ -154,13 +155,14 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         self.quantile = quantile
         self.delta = delta
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the best model for the data.
 
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
-            numpy, pandas, polars or pyarrow.
+            numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
+            relation, a lazy frame, or a Dask frame.
         y : array of float, shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional
@@ -180,7 +182,13 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         check_parameters(vars(self))
         objective = find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
         deadline = Deadline(self.time_limit)
-        self._fit(X, lambda: Training.of_numbers(X, y, sample_weight, self.feature_kinds), groups, objective, deadline)
+
+        def read() -> Training:
+            if is_elsewhere(X):
+                return self._elsewhere(X, y, sample_weight, groups, deadline)
+            return Training.of_numbers(X, y, sample_weight, self.feature_kinds)
+
+        self._fit(X, read, groups, objective, deadline)
         return self
 
     @property
@@ -201,6 +209,9 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         Returns
         -------
         array of float, shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict")  # type: ignore[no-any-return]
         rule = self.apply(X)
         return np.asarray(np.array([rule.prediction for rule in self.rules_], dtype=np.float64)[rule])

@@ -120,6 +120,8 @@ class TreeSolver:
     gap : float
     n_jobs : int
     cache_mb : float
+    table_mb : float
+        Most memory for joint counts of rows that are counted where they are.
     """
 
     objective: Objective
@@ -128,6 +130,7 @@ class TreeSolver:
     gap: float = 0.0
     n_jobs: int = 1
     cache_mb: float = 1024
+    table_mb: float = 1024
 
     def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         """Solve.
@@ -170,6 +173,8 @@ class TreeSolver:
         if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
             status = "optimal" if found.value <= found.bound else "gap_reached"
         solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
+        if problem.counts is not None:
+            return TreeAnswer(solution, found.tree)
         if not problem.plain or np.isfinite(found.losses).all():
             all_sizes = _sized(found)
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
@@ -179,6 +184,22 @@ class TreeSolver:
         )
 
     def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> search.TreeSolution:
+        if problem.counts is not None:
+            return search.solve_counts(
+                problem.counts,
+                problem.graph,
+                problem.costs,
+                max_depth=problem.max_depth,
+                max_leaves=problem.max_leaves,
+                min_support=problem.min_support,
+                splits=self.splits,
+                max_children=self.max_children,
+                n_jobs=self.n_jobs,
+                cache_mb=self.cache_mb,
+                table_mb=self.table_mb,
+                deadline=deadline,
+                every_size=False,
+            )
         if not problem.plain or not problem.graph.levels:
             return self._general(problem, deadline)
         return search.solve(

@@ -33,7 +33,7 @@ MAX_ROUNDS = 5
 #: Thresholds are found on a sample where there are more cells than this, of at least so many rows.
 MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 #: Share of the time left that may go into thresholds when a longer solve is still to come.
-_TIME_SHARE = 0.25
+_TIME_SHARE = 0.4
 #: The share of the loss that a round must have saved for another one to follow.
 _LEAST_GAIN = 0.005
 #: The bins on which the rows of a node are looked at.
@@ -118,8 +118,9 @@ class ThresholdSearch:
             The best tree for a problem, by a deadline.
         """
         if self._sample_size(features) == len(self._training):
-            problem = self._pose(self._training, features)
-            return self._refine(self._training, self._pose, problem, solve, self._deadline)
+            training = self._training.whole() if self._coarse(self._training, features) else self._training
+            problem = self._pose(training, features)
+            return self._refine(training, self._pose, problem, solve, self._deadline)
         before = self._deadline.elapsed
         found = self.better_problem(features, solve)
         seconds = {"thresholds": self._deadline.elapsed - before}
@@ -157,12 +158,10 @@ class ThresholdSearch:
         """Positions of the numeric features that have more distinct values than bins."""
         if self._n_bins is None:
             return []
-        weights = np.empty(0) if training.row_weight is None else training.row_weight
         return [
             position
             for position, feature in enumerate(features)
-            if feature.kind == "numeric"
-            and len(_native.few_distinct(training.columns[feature.column].values, weights, self._n_bins)) > self._n_bins
+            if feature.kind == "numeric" and training.many_valued(feature, self._n_bins)
         ]
 
     def _run(self, problem: Problem, solve: Solve, name: str, limit: Deadline) -> TreeAnswer:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from omtree.constraints.samples import GroupColumn, Samples, Strata
+from omtree import _native
+from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups
 from omtree.data.binning import Binning
 from omtree.data.build import encode_rows, make_features, make_number_table, make_table
 from omtree.data.columns import Columns, read_columns
@@ -75,6 +77,31 @@ class Training:
 
     def __len__(self) -> int:
         return len(self.target)
+
+    def close(self) -> None:
+        """Give back what the samples hold besides memory; those on disk have files."""
+
+    def with_groups(self, names: Iterable[str], groups: Any) -> Training:
+        """The samples with the group columns that constraints name, from what was given as `groups` or from ``X``."""
+        return replace(self, groups=read_groups(names, groups, self.columns))
+
+    def coded(self, features: tuple[Feature, ...]) -> Training:
+        """The samples as an engine gets them, once the features are chosen: these, unless they are on disk."""
+        return self
+
+    def whole(self) -> Training:
+        """All samples with the values of their columns in memory."""
+        return self
+
+    @property
+    def cache_mb(self) -> float:
+        """Memory that a search may use to remember subproblems, in megabytes."""
+        return math.inf
+
+    def many_valued(self, feature: Feature, n_bins: int) -> bool:
+        """Whether a numeric feature has more distinct values than this."""
+        weights = np.empty(0) if self.row_weight is None else self.row_weight
+        return len(_native.few_distinct(self.columns[feature.column].values, weights, n_bins)) > n_bins
 
     def features(
         self, n_bins: int, binning: Binning, group_levels: bool = True

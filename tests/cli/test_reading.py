@@ -153,7 +153,7 @@ def test_typed_dates(tmp_path, fails):
 def test_no_such_file(tmp_path, fails):
     """A file that is not there is named."""
     assert "nothing.csv: no such file or directory" in fails("fit", str(tmp_path / "nothing.csv"), "--target", "b")
-    assert "is a directory" in fails("fit", str(tmp_path), "--target", "b")
+    assert "has no Parquet, CSV or Arrow files" in fails("fit", str(tmp_path), "--target", "b")
 
 
 def test_drop_unknown(tmp_path, fails):

@@ -89,6 +89,7 @@ def test_some_constraints_are_infeasible_and_some_bind() -> None:
     [
         Options(pricing="exact"),
         Options(row_generation=False),
+        Options(tables=False),
         Options(stabilise=False),
         Options(warm_start=False),
         Options(drop_columns=False),
@@ -96,7 +97,17 @@ def test_some_constraints_are_infeasible_and_some_bind() -> None:
         Options(batch=2, warm_start=False),
         PLAIN,
     ],
-    ids=["exact", "all rows", "not stabilised", "cold start", "no dropping", "two threads", "small batches", "plain"],
+    ids=[
+        "exact",
+        "all rows",
+        "no tables",
+        "not stabilised",
+        "cold start",
+        "no dropping",
+        "two threads",
+        "small batches",
+        "plain",
+    ],
 )
 @pytest.mark.parametrize("rows", ["few rows", "many rows"])
 def test_accelerations_do_not_change_the_optimum(options: Options, rows: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from general_cases import KINDS, GeneralCase, general_case
 from omtree import _native
 from omtree.columns.floors import row_floors
 from omtree.columns.pool import ColumnPool, Duals
-from omtree.columns.pricing import general_pricer, native_pricer
+from omtree.columns.pricing import credits_for, general_pricer, native_pricer
 from omtree.judging import make_judge
 
 Key = tuple[tuple[bool, ...], int]
@@ -28,7 +28,7 @@ class Pricing:
         self.general = general_pricer(p, self.plain, make_judge(p), unit)
         scale = np.median([abs(rule.loss) for rule in case.rules] or [1.0]) / unit + 1e-3
         cover = scale * rng.normal(0.3, 0.5, p.table.n_rows)
-        self.duals = Duals(cover, -scale * float(rng.random()), scale * rng.random(len(p.rows)))
+        self.duals = Duals.of_each_row(cover, -scale * float(rng.random()), scale * rng.random(len(p.rows)))
         self.pool = ColumnPool(p, self.plain, self.general)
         self.scale = scale
 
@@ -36,7 +36,7 @@ class Pricing:
         """Least reduced cost of every set of rows under every label that some rule for them may predict."""
         found: dict[Key, float] = {}
         for (rows, label), rule in self.case.distinct.items():
-            cost = rule.loss / self.unit - self.duals.cover[list(rows)].sum() - self.duals.leaf
+            cost = rule.loss / self.unit - self.duals.own[list(rows)].sum() - self.duals.leaf
             cost -= np.dot(self.duals.rows, rule.shares)
             found[rows, label] = float(cost)
         return found
@@ -45,7 +45,7 @@ class Pricing:
         """What the kernel finds, its least cost, and whether that is proven."""
         p = self.case.problem
         conditions, label, cost, least, complete, _, _ = self.general.price(
-            self.pool.credits_for(self.duals),
+            credits_for(p, self.duals),
             -self.duals.leaf,
             p.max_depth,
             threshold,
@@ -55,7 +55,9 @@ class Pricing:
             1e9,
             k_best,
         )
-        start, rows = self.plain.cover(conditions.reshape(-1, max(1, p.max_depth)))
+        start, rows = self.plain.cover(
+            conditions.reshape(-1, max(1, p.max_depth)), np.arange(p.table.n_rows, dtype=np.int32)
+        )
         found = {}
         for r in range(len(cost)):
             inside = np.isin(np.arange(p.table.n_rows), rows[start[r] : start[r + 1]])

@@ -76,7 +76,7 @@ def test_start() -> None:
         best = solve(pool)
         again = solve(pool, start=best.columns)
         assert again.value == best.value
-        one_rule = np.flatnonzero(np.diff(pool.cover.indptr) == case.problem.table.n_rows)[:1].astype(np.int32)
+        one_rule = np.flatnonzero(np.diff(pool.cover().indptr) == case.problem.table.n_rows)[:1].astype(np.int32)
         assert solve(pool, start=one_rule).value == best.value
 
 
@@ -96,7 +96,7 @@ def test_no_model_among_the_candidates() -> None:
     """When some row is in no candidate, there is no model, and the bound over these rules is infinite."""
     case = hard(2)
     pool = full_pool(case)
-    missing_first = np.flatnonzero(pool.cover[:, [0]].toarray().ravel() == 0)
+    missing_first = np.flatnonzero(pool.cover(rows=np.zeros(1, dtype=np.int32)).toarray().ravel() == 0)
     answer = solve_mip(pool, missing_first, NOTHING, integral=True, gap=0.0, deadline=Deadline(30), seed=0)
     assert len(answer.columns) == 0
     assert np.isinf(answer.bound)

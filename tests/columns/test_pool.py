@@ -7,7 +7,7 @@ import pytest
 from cases import hard, tiny, with_rows
 
 from omtree.columns.pool import ColumnPool, Duals
-from omtree.columns.pricing import native_pricer
+from omtree.columns.pricing import native_pricer, values_for
 from omtree.graph import Condition
 from omtree.problem import Path, Problem
 
@@ -28,19 +28,19 @@ def test_columns_are_what_their_rules_say(seed: int) -> None:
     pool = ColumnPool(problem, native_pricer(problem, 1))
     paths = random_paths(problem, rng, 60)
     columns = pool.add_paths(paths)
-    duals = Duals(rng.normal(size=problem.table.n_rows), -rng.random(), rng.random(2))
+    duals = Duals.of_each_row(rng.normal(size=problem.table.n_rows), -rng.random(), rng.random(2))
     reduced = pool.reduced_costs(duals)
-    values = pool.values_for(duals)
+    values = values_for(problem, duals)
     keys = set()
     for path, column in zip(paths, columns, strict=True):
         rows = path.covers(problem.table.codes)
         keys.add((rows.tobytes(), path.label))
-        assert (pool.cover[[column]].toarray().ravel() == rows).all()
+        assert (pool.cover(columns[columns == column][:1]).toarray().ravel() == rows).all()
         assert pool.label[column] == path.label
         assert pool.loss[column] == pytest.approx(problem.row_costs()[rows, path.label].sum())
         extra = [(problem.table.statistics @ row.coefficient)[rows, path.label].sum() for row in problem.rows]
         assert pool.extra[column] == pytest.approx(extra)
-        expected = pool.loss[column] - duals.cover[rows].sum() - duals.leaf - np.dot(extra, duals.rows)
+        expected = pool.loss[column] - duals.own[rows].sum() - duals.leaf - np.dot(extra, duals.rows)
         assert reduced[column] == pytest.approx(expected)
         assert reduced[column] == pytest.approx(values[rows, path.label].sum() - duals.leaf)
         assert (pool.path(column).covers(problem.table.codes) == rows).all()
@@ -97,7 +97,13 @@ def test_duals() -> None:
     """Mixing goes the given share of the way, and the dual objective is linear along it."""
     problem = with_rows(3, 2).problem
     rng = np.random.default_rng(0)
-    a, b = (Duals(rng.normal(size=problem.table.n_rows), -rng.random(), rng.random(2)) for _ in range(2))
-    mixed = a.mix(b, 0.25)
-    assert mixed.value(problem) == pytest.approx(0.75 * a.value(problem) + 0.25 * b.value(problem))
-    assert a.mix(b, 0.0).value(problem) == pytest.approx(a.value(problem))
+    a, b = (Duals.of_each_row(rng.normal(size=problem.table.n_rows), -rng.random(), rng.random(2)) for _ in range(2))
+    c = Duals(np.array([1, 3], dtype=np.int32), rng.normal(size=2), 0.3, -0.5, rng.random(2))
+    weight = problem.table.weight
+    total = float(weight.sum())
+    for one, other in ((a, b), (a, c), (c, b), (c, c)):
+        mixed = one.mix(other, 0.25)
+        parts = 0.75 * one.value(problem, total) + 0.25 * other.value(problem, total)
+        assert mixed.value(problem, total) == pytest.approx(parts)
+        assert mixed.cover(weight) == pytest.approx(0.75 * one.cover(weight) + 0.25 * other.cover(weight))
+        assert one.mix(other, 0.0).value(problem, total) == pytest.approx(one.value(problem, total))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import omtree.columns.engine
+import omtree.columns.start
 import omtree.search
 import omtree.thresholds
 from datasets import tic_tac_toe
@@ -261,6 +261,6 @@ def test_rules_start_from_the_tree_the_thresholds_were_made_for(monkeypatch: pyt
     def no_time(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(omtree.columns.engine, "greedy_paths", no_time)
+    monkeypatch.setattr(omtree.columns.start, "tree_paths", no_time)
     with pytest.warns(UserWarning, match="interrupted"):
         assert value(X, y, max_depth=2, structure="rules") <= tree

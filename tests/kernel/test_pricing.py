@@ -376,19 +376,30 @@ def test_shortest_paths_with_small_k(seed: int, k_best: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_cover(seed: int) -> None:
-    """`cover` lists the rows of each rule in order; a rule without conditions has them all."""
+    """`cover` lists the rows of each rule in order, all or some; a rule without conditions has them all."""
     case = make_case(seed, depth=3)
     rules = case.price(1e6).conditions
     rules = np.concatenate([np.full((1, rules.shape[1]), -1, dtype=np.int32), rules])
-    start, rows = native_pricer(case.problem, 1).cover(np.ascontiguousarray(rules))
-    assert start[0] == 0
-    assert start[-1] == len(rows)
-    for i, rule in enumerate(rules):
-        assert rows[start[i] : start[i + 1]].tolist() == np.flatnonzero(case.rows_of(rule)).tolist()
+    rules = np.ascontiguousarray(rules)
+    all_rows = np.arange(case.problem.table.n_rows, dtype=np.int32)
+    pricer = native_pricer(case.problem, 1)
+    for asked in (all_rows, all_rows[::2].copy(), all_rows[:0]):
+        start, places = pricer.cover(rules, asked)
+        assert start[0] == 0
+        assert start[-1] == len(places)
+        share = np.arange(1.0, len(rules) + 1)
+        coverage = np.zeros(len(asked))
+        for i, rule in enumerate(rules):
+            inside = case.rows_of(rule)[asked]
+            assert places[start[i] : start[i + 1]].tolist() == np.flatnonzero(inside).tolist()
+            coverage += share[i] * inside
+        assert pricer.coverage(rules, share, asked).tolist() == coverage.tolist()
 
 
 def test_cover_of_nothing() -> None:
     """No rules cover nothing."""
-    start, rows = native_pricer(make_case(0, depth=2).problem, 1).cover(np.empty((0, 2), dtype=np.int32))
+    start, rows = native_pricer(make_case(0, depth=2).problem, 1).cover(
+        np.empty((0, 2), dtype=np.int32), np.arange(3, dtype=np.int32)
+    )
     assert start.tolist() == [0]
     assert len(rows) == 0

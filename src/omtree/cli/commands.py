@@ -18,6 +18,12 @@ app = typer.Typer(
 )
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV (.gz too), Parquet or Arrow file; - is standard input.")]
+FitData = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="CSV (.gz too), Parquet or Arrow file; - is standard input; or a folder or 'pattern*'."
+    ),
+]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that omtree fit saved.")]
 Out = Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write; default: the screen.")]
 Delimiter = Annotated[
@@ -52,7 +58,7 @@ def omtree(
 
 @app.command()
 def fit(
-    data: Data,
+    data: FitData,
     target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
     depth: Annotated[int, typer.Option("--depth", "-d", help="Most conditions in one rule.")] = 3,
     leaves: Annotated[int | None, typer.Option("--leaves", "-l", help="Most rules; default 2 to the depth.")] = None,
@@ -101,6 +107,10 @@ def fit(
         typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of the estimator, such as quantile=0.9."),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1: all. The model is the same.")] = -1,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Most memory, such as 2GB: rows stay on disk. So they do for folders."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of what is random in the search.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but faults.")] = False,
     delimiter: Delimiter = None,
@@ -142,6 +152,7 @@ def fit(
             drop=tuple(drop or ()),
             groups=tuple(groups or ()),
             weight=weight,
+            memory_limit=memory_limit,
             test=test,
             out=out,
             report=report,

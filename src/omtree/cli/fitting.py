@@ -6,11 +6,18 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omtree.cli import terminal
-from omtree.cli.modelling import check_writable, choose_task, estimator_class, read_rows, read_target
+from omtree.cli.modelling import (
+    check_writable,
+    choose_task,
+    estimator_class,
+    read_rows,
+    read_target,
+    stays_on_disk,
+)
 from omtree.cli.reading import CellType, Notes, column_of, read_table, suggest, target_values
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ _OPTIONS = {
     "sample_weight": "--weight",
     "n_jobs": "--jobs",
     "objective": "--objective",
+    "memory_limit": "--memory-limit",
     "gap": "--gap",
 }
 _KINDS = ("numeric", "ordinal", "nominal")
@@ -48,6 +56,7 @@ class FitRequest:
     drop: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     weight: str | None = None
+    memory_limit: str | None = None
     test: str | None = None
     out: str | None = None
     report: str | None = None
@@ -57,11 +66,56 @@ class FitRequest:
     notes: Notes = field(default_factory=Notes)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a fit is given: the task, the rows, their targets (None where they are in the rows), and the rest."""
+
+    task: str
+    rows: Any
+    y: Any
+    extra: Mapping[str, Any]
+    kinds: Mapping[str, Any]
+
+
 def run_fit(request: FitRequest) -> OptimalTreeBase:
     """Fit, show, save; the steps that can fail early come before the fit."""
     for path in (request.out, request.report):
         check_writable(path)
     kinds = _kinds(request.kinds)
+    on_disk = request.memory_limit is not None or stays_on_disk(request.data)
+    try:
+        asked = ask_for_scan(request, kinds) if on_disk else _read(request, kinds)
+    except ValueError as fault:
+        raise ValueError(_in_options(str(fault))) from fault
+    model: Any = _make(asked.task, request, asked.kinds)
+    terminal_notes = [] if request.quiet else request.notes
+    for remark in terminal_notes:
+        terminal.note(remark)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with terminal.progress(request.parameters["time_limit"], request.quiet):
+                model.fit(asked.rows, asked.y, **asked.extra)
+        except ValueError as fault:
+            raise ValueError(_in_options(str(fault))) from fault
+        model.target_name_ = request.target
+        _keep(model, request)
+    if not request.quiet:
+        for warning in caught:
+            if issubclass(warning.category, UserWarning):
+                terminal.note(str(warning.message).rstrip("."))
+        print()
+        terminal.show_model(model)
+        print()
+        terminal.show_certificate(model.certificate_)
+    in_memory = asked.y is not None
+    _finish(model, request, asked.rows if in_memory else None, asked.y)
+    fitted: OptimalTreeBase = model
+    return fitted
+
+
+def _read(request: FitRequest, kinds: dict[str, Any]) -> Asked:
+    """The rows in memory."""
     # Levels that are given are texts; so are the cells then, even where they look like numbers.
     types: dict[str, CellType] = {name: "text" for name, kind in kinds.items() if isinstance(kind, list)}
     name = "standard input" if request.data == "-" else request.data
@@ -89,30 +143,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     if not features.num_columns:
         raise ValueError(f"{name} has no column besides the target {request.target!r}; give it some to predict from.")
     task = choose_task(y, request.target, request.task, request.notes)
-    model: Any = _make(task, request, kinds)
-    terminal_notes = [] if request.quiet else request.notes
-    for remark in terminal_notes:
-        terminal.note(remark)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            with terminal.progress(request.parameters["time_limit"], request.quiet):
-                model.fit(features, y.astype(float) if task == "regression" else y, **extra)
-        except ValueError as fault:
-            raise ValueError(_in_options(str(fault))) from fault
-        model.target_name_ = request.target
-        _keep(model, request)
-    if not request.quiet:
-        for warning in caught:
-            if issubclass(warning.category, UserWarning):
-                terminal.note(str(warning.message).rstrip("."))
-        print()
-        terminal.show_model(model)
-        print()
-        terminal.show_certificate(model.certificate_)
-    _finish(model, request, features, y)
-    fitted: OptimalTreeBase = model
-    return fitted
+    return Asked(task, features, y.astype(float) if task == "regression" else y, extra, kinds)
 
 
 def _keep(model: Any, request: FitRequest) -> None:
@@ -137,7 +168,7 @@ def _keep(model: Any, request: FitRequest) -> None:
     del model._family  # so that nothing later searches for them
 
 
-def _finish(model: OptimalTreeBase, request: FitRequest, features: pa.Table, y: Any) -> None:
+def _finish(model: OptimalTreeBase, request: FitRequest, features: pa.Table | None, y: Any) -> None:
     """Test rows, the report, and where the files are."""
     from omtree.cli.using import score_line, write_report
 
@@ -175,6 +206,38 @@ def _make(task: str, request: FitRequest, kinds: Mapping[str, Any]) -> Any:
     if unknown:
         raise ValueError(f"--set {unknown[0]} is no parameter of {kind.__name__}{suggest(unknown[0], known)}.")
     return kind(**parameters)
+
+
+def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
+    """Rows that stay on disk; what the target is, the first file says."""
+    from omtree.disk.rows import first_look
+    from omtree.disk.scan import scan
+
+    if request.data == "-":
+        raise ValueError("--memory-limit needs files; standard input is read into memory.")
+    asked = scan(
+        request.data,
+        request.target,
+        weight=request.weight,
+        groups=request.groups,
+        memory_limit=request.memory_limit,
+        delimiter=request.delimiter,
+        missing=request.missing,
+    )
+    known, targets = first_look(asked)
+    others = {request.target, request.weight, *request.groups}
+    for what, names in (("to drop", request.drop), ("for --kind", kinds)):
+        unknown = [name for name in names if name not in known or name in others]
+        if unknown:
+            raise ValueError(f"{request.data} has no column {unknown[0]!r} {what}{suggest(unknown[0], known)}.")
+    columns = tuple(name for name in known if name not in others and name not in request.drop)
+    rows = replace(asked, columns=columns)
+    # Levels are texts on the command line; those of a column of numbers are numbers.
+    levels = {
+        name: [float(level) for level in kind] if isinstance(kind, list) and known[name] == "number" else kind
+        for name, kind in kinds.items()
+    }
+    return Asked(choose_task(targets, request.target, request.task, request.notes), rows, None, {}, levels)
 
 
 def _settings(options: tuple[str, ...]) -> dict[str, Any]:

@@ -36,8 +36,26 @@ def search_cover(
     integral : bool
         Whether every loss is a whole number.
     """
+    while True:
+        answer = _search(pool, candidates, reduced_cost, bound, cutoff, integral, deadline)
+        if not pool.model_rows.learn(pool, answer.columns):
+            return answer
+        if deadline.expired:
+            return MipAnswer(np.empty(0, dtype=np.int32), np.inf, bound, complete=False)
+
+
+def _search(
+    pool: ColumnPool,
+    candidates: npt.NDArray[np.int64],
+    reduced_cost: FloatArray,
+    bound: float,
+    cutoff: float,
+    integral: bool,
+    deadline: Deadline,
+) -> MipAnswer:
+    """The same, on the rows that are looked at."""
     problem = pool.problem
-    cover = distinct_rows(pool.cover[candidates].T.tocsr()).T.tocsr()
+    cover = distinct_rows(pool.cover(candidates, pool.model_rows.rows).T.tocsr()).T.tocsr()
     cover.sort_indices()
     rules, loss, complete, _ = _native.exact_cover(
         cover.shape[1],

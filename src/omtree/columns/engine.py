@@ -12,13 +12,15 @@ from dataclasses import replace
 import numpy as np
 
 from omtree.columns.answer import status_of, why_infeasible
+from omtree.columns.counts import IntArray
 from omtree.columns.cover import search_cover
 from omtree.columns.master import Master
 from omtree.columns.mip import MipAnswer, solve_mip
 from omtree.columns.options import Options
-from omtree.columns.pool import ColumnPool, Duals, IntArray
+from omtree.columns.pool import ColumnPool, Duals
 from omtree.columns.pricing import PricedRules, RulePricer, general_pricer, native_pricer
-from omtree.columns.start import greedy_paths, tree_paths
+from omtree.columns.start import first_models
+from omtree.columns.targets import PROOF_LIMIT, targets
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.extent import extent_of
@@ -37,19 +39,13 @@ LAST_TOLERANCE = 1e-6
 ZERO = 1e-9
 #: Most of the way from the LP's duals to the best ones known.
 MOST_SMOOTHING = 0.8
-#: Share of the time, and most time, in which the tree search may look for a start.
-SEARCH_SHARE = 0.1
-MOST_SEARCH_SECONDS = 60.0
+#: How often a step to new duals is halved when the bound does not rise.
+SHORTER_STEPS = 3
 #: Share of the time for generation where the MIP may have to find the model.
 WITHOUT_PROOF = 0.6
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
-#: Largest set of rules handed to the MIP for a proof, and largest one where there are smaller steps to take.
-PROOF_LIMIT = 60_000
-FEW_RULES = 4000
-#: Shares of the gap to close in one step of the proof where losses are no whole numbers, tried one after the other.
-STAGES = (1.0, 0.25, 0.06, 0.015)
 
 
 def solve(
@@ -112,7 +108,7 @@ class Run:
         self.exact_pricing = False
         self.interrupted = False
         self.iterations = 0
-        self.pool_limit = 4000
+        self.pool_limit = 1500
         self.seconds: dict[str, float] = {}
 
     def run(self, start: Sequence[Path]) -> Solution:
@@ -128,7 +124,11 @@ class Run:
             self.bound = math.inf  # not even a rule for all rows has enough support
             return
         with self._phase("start"):
-            self._start(start)
+            for paths in first_models(self.pool, start, self.options, self.deadline):
+                self._offer_paths(paths)
+        if self.plain and self.options.tables and self.options.pricing != "ksp" and not self._done():
+            with self._phase("tables"):
+                self.pool.counts.make_tables(self.deadline)
         self._generate()
         if self.options.proof:
             with self._phase("proof"):
@@ -138,21 +138,6 @@ class Run:
                 self._mip(self._within_gap(), self.deadline)
 
     # Phases
-
-    def _start(self, start: Sequence[Path]) -> None:
-        # One rule for all rows; where labels are free, not only the label of least loss may meet the constraints.
-        if self.problem.free_labels:
-            for label in range(self.problem.loss.n_labels):
-                self._offer_paths([Path((), label)])
-        else:
-            self._offer_paths([self.pool.with_best_label(Path((), 0))])
-        self._offer_paths(start)
-        if self.options.warm_start:
-            greedy = greedy_paths(self.problem, self.options.seed)
-            self._offer_paths([self.pool.with_best_label(path) for path in greedy])
-            limit = Deadline(min(SEARCH_SHARE * self.deadline.remaining, MOST_SEARCH_SECONDS))
-            for tree in tree_paths(self.problem, limit, self.options.n_jobs):
-                self._offer_paths(tree)
 
     def _offer_paths(self, paths: Sequence[Path]) -> None:
         """Adds the rules among them that fit the problem; all together they may be a model."""
@@ -166,16 +151,18 @@ class Run:
         # Where no proof is to come, or no good start, the model is found by the MIP, which needs its part of the time.
         alone = not options.proof or (not self.plain and math.isfinite(self.deadline.remaining))
         deadline = self._part_of_time(WITHOUT_PROOF) if alone else self.deadline
-        while not deadline.expired and not self._limit_reached():
+        while not deadline.expired and not options.reached(self.iterations, len(self.pool)):
             self.iterations += 1
             with self._phase("lp"):
                 point = self.master.solve(tolerance, deadline)
-                new_rows = self.master.add_violated_rows(point)
+                new_rows = self.master.add_violated_rows(point, everywhere=False)
             duals = point.duals
             if self.best_duals is not None:
                 duals = duals.mix(self.best_duals, share)
             with self._phase("pricing"):
                 new_columns, improved = self._price(duals)
+                if options.stabilise and not improved:
+                    new_columns += self._price_nearer(duals)
             self._report("generate")
             if self._done():
                 return
@@ -183,6 +170,9 @@ class Run:
                 self._drop_columns(duals)
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
+            if settled and not new_rows:
+                with self._phase("lp"):
+                    new_rows = self.master.add_violated_rows(point, everywhere=True)
             if settled and point.slack > 1e-5 * max(1.0, abs(point.value)):
                 if not self.master.widen_box():
                     return
@@ -197,10 +187,22 @@ class Run:
                 self.lp_value = max(self.floor, self.raw_bound if self.exact_pricing else point.value)
                 return
 
-    def _limit_reached(self) -> bool:
-        most_rounds, most_columns = self.options.max_iterations, self.options.max_columns
-        too_long = most_rounds is not None and self.iterations >= most_rounds
-        return too_long or (most_columns is not None and len(self.pool) >= most_columns)
+    def _price_nearer(self, duals: Duals) -> int:
+        """Prices between these duals and the best ones known, until the bound rises; says how many rules are new.
+
+        The bound is concave in the duals, so that a step which is too long is shortened. Only a scan of tables costs so
+        much less than an LP that this pays.
+        """
+        new_columns = 0
+        for _ in range(SHORTER_STEPS):
+            if self.pool.counts.tables is None or self.best_duals is None or self._done():
+                break
+            duals = duals.mix(self.best_duals, 0.5)
+            more, improved = self._price(duals)
+            new_columns += more
+            if improved:
+                break
+        return new_columns
 
     def _price(self, duals: Duals) -> tuple[int, bool]:
         """Adds the rules that pricing finds: how many are new, and whether the bound rose."""
@@ -239,15 +241,9 @@ class Run:
 
     def _list_rules(self, duals: Duals) -> tuple[float, PricedRules]:
         """The loss to look for or to rule out next, and all rules that a model of this loss can use."""
-        if self.integral or not math.isfinite(self.value):
-            target = self.bound if math.isfinite(self.value) else self.worst
-            return target, self.pricer.enumerate(duals, self._within(target), PROOF_LIMIT, self.deadline)
-        # Real losses have no next value: as far at once as leaves few rules.
-        tolerance = self._tolerance()
-        last = self.value - 0.05 * tolerance
-        for share in STAGES:
-            target = min(last, self.bound + max(share * (self.value - self.bound), tolerance))
-            limit = PROOF_LIMIT if share == STAGES[-1] else FEW_RULES
+        if not math.isfinite(self.value):
+            return self.worst, self.pricer.enumerate(duals, self._within(self.worst), PROOF_LIMIT, self.deadline)
+        for target, limit in targets(self.value, self.bound, self._tolerance(), integral=self.integral):
             found = self.pricer.enumerate(duals, self._within(target), limit, self.deadline)
             if not found.overflow:
                 break
@@ -283,6 +279,7 @@ class Run:
     ) -> MipAnswer:
         if gap is None:
             gap = self.options.gap if math.isinf(cutoff) else 0.0
+        self.pool.model_rows.include(self.master.rows)
         answer = solve_mip(
             self.pool,
             candidates,
@@ -298,6 +295,7 @@ class Run:
         return answer
 
     def _cover(self, candidates: Indices, reduced_cost: FloatArray, target: float, share: float) -> MipAnswer:
+        self.pool.model_rows.include(self.master.rows)
         answer = search_cover(
             self.pool,
             candidates,
@@ -321,7 +319,7 @@ class Run:
 
     def _raise_bound(self, duals: Duals, least: float) -> bool:
         """The Lagrangian bound of these duals; whether it is the best so far."""
-        raw = duals.value(self.problem) + self.problem.max_leaves * min(0.0, least)
+        raw = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, least)
         if math.isnan(raw) or (self.best_duals is not None and raw <= self.raw_bound):
             return False
         self.best_duals, self.raw_bound = duals, raw
@@ -331,12 +329,11 @@ class Run:
 
     def _drop_columns(self, duals: Duals) -> None:
         """Drops columns that no better model can use, and the dearest ones of a pool that has grown too large."""
-        cost = self.pool.reduced_costs(duals)
         if len(self.pool) <= self.pool_limit:
             return
-        kept = self.pool_limit // 2
+        cost, kept = self.pool.reduced_costs(duals), self.pool_limit // 2
         keep = cost <= max(self.zero, np.partition(cost, kept)[kept])
-        self.pool_limit += self.pool_limit // 4  # or the same columns might come and go for ever
+        self.pool_limit += self.pool_limit // 10  # or the same columns might come and go for ever
         keep[self.best] = True
         self.best = np.cumsum(keep)[self.best].astype(np.int32) - 1
         self.pool.keep(keep)

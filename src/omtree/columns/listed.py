@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.columns.answer import status_of
+from omtree.columns.counts import IntArray
 from omtree.columns.engine import Run
 from omtree.columns.mip import solve_mip
 from omtree.columns.options import Options
-from omtree.columns.pool import ColumnPool, Duals, IntArray
+from omtree.columns.pool import ColumnPool, Duals
 from omtree.columns.pricing import RulePricer, general_pricer, native_pricer
 from omtree.deadline import Deadline
 from omtree.judging import make_judge
@@ -83,7 +84,7 @@ def solve_listed(
         target = min(target, last)
         # Where no prices are known, nothing is known of any rule: all are listed.
         known = free.best_duals is not None and math.isfinite(target)
-        duals = free.best_duals if known else Duals(np.zeros(problem.table.n_rows), 0.0, np.zeros(len(problem.rows)))
+        duals = free.best_duals if known else _no_duals(problem)
         assert duals is not None
         below = target - free.raw_bound + free.zero + 1e-6 * max(1.0, abs(target)) if known else math.inf
         listed = pricer.enumerate(duals, below, MOST_RULES, deadline)
@@ -143,6 +144,10 @@ def _targets(free: Run) -> Iterator[float]:
     yield math.inf
 
 
+def _no_duals(problem: Problem) -> Duals:
+    return Duals(np.empty(0, dtype=np.int32), np.empty(0), 0.0, 0.0, np.zeros(len(problem.rows)))
+
+
 def _loss(pool: ColumnPool, columns: IntArray) -> float:
     return float(pool.loss[columns].sum()) if len(columns) else math.inf
 
@@ -164,10 +169,9 @@ def _worth_choosing(pool: ColumnPool) -> npt.NDArray[np.int64]:
     """All columns, without those that another one for the same rows can stand for whatever the model."""
     if pool.problem.conflict is not None:
         return np.arange(len(pool))
-    alike: dict[bytes, list[int]] = {}
+    alike: dict[int, list[int]] = {}
     for column in np.argsort(pool.loss, kind="stable"):
-        rows = np.sort(pool.cover.indices[pool.cover.indptr[column] : pool.cover.indptr[column + 1]]).tobytes()
-        others = alike.setdefault(rows, [])
+        others = alike.setdefault(int(pool.rows_hash[column]), [])
         if not any((pool.extra[other] >= pool.extra[column]).all() for other in others):
             others.append(int(column))
     return np.array(sorted(column for columns in alike.values() for column in columns), dtype=np.int64)

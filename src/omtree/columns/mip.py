@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from omtree.columns.pool import ColumnPool, IntArray
+from omtree.columns.counts import IntArray
+from omtree.columns.pool import ColumnPool
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 
@@ -81,6 +82,11 @@ def solve_mip(
         if chosen is None:
             return MipAnswer(np.empty(0, dtype=np.int32), np.inf, run.bound, run.finished)
         columns = candidates[chosen > 0.5].astype(np.int32)
+        if pool.model_rows.learn(pool, columns):
+            if not run.finished:
+                return MipAnswer(np.empty(0, dtype=np.int32), np.inf, run.bound, complete=False)
+            model = _build(pool, candidates, cutoff)
+            continue
         more = [(cut, 1) for pair in pool.conflicts(columns) for cut in _cuts(pool, candidates, *pair)]
         if not more and not pool.meets_limits(columns):
             # The solver's tolerance is wider than ours: this very choice is no model.
@@ -93,9 +99,9 @@ def solve_mip(
 
 
 def _build(pool: ColumnPool, candidates: npt.NDArray[np.int64], cutoff: float) -> highspy.HighsLp:
-    """Every row once, the leaf limit, the constraints over the whole model, and the cutoff."""
+    """Every row that is looked at once, the leaf limit, the constraints over the whole model, and the cutoff."""
     problem = pool.problem
-    cover = distinct_rows(pool.cover[candidates].T.tocsr())
+    cover = distinct_rows(pool.cover(candidates, pool.model_rows.rows).T.tocsr())
     loss = pool.loss[candidates]
     n_rows, n_columns = cover.shape
     matrix = sparse.vstack(
@@ -127,8 +133,8 @@ def _cuts(pool: ColumnPool, candidates: npt.NDArray[np.int64], one: int, other: 
     """
     cuts = []
     for a, b in ((one, other), (other, one)):
-        row = pool.cover[b].indices[0]
-        covering = np.flatnonzero(pool.cover[candidates, row].toarray().ravel())
+        row = pool.cover(np.array([b])).indices[:1]
+        covering = np.flatnonzero(pool.cover(candidates, row).toarray().ravel())
         members = [j for j in covering if pool.in_conflict(a, int(candidates[j]))]
         cuts.append(np.array([*members, *np.flatnonzero(candidates == a)], dtype=np.int32))
     return cuts

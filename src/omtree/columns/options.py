@@ -23,7 +23,7 @@ class Options:
         Most rules taken from one exact round.
     max_iterations, max_columns : int or None
         Ends of the generation phase; None means no limit.
-    row_generation, stabilise, warm_start, drop_columns : bool
+    row_generation, tables, stabilise, warm_start, drop_columns : bool
         Accelerations that can be switched off one by one.
     proof : bool
         Whether to close the gap after the generation phase by enumeration and branching.
@@ -41,6 +41,7 @@ class Options:
     max_iterations: int | None = None
     max_columns: int | None = None
     row_generation: bool = True
+    tables: bool = True
     stabilise: bool = True
     warm_start: bool = True
     drop_columns: bool = True
@@ -48,6 +49,11 @@ class Options:
     gap: float = 0.0
     n_jobs: int = 1
     seed: int = 0
+
+    def reached(self, iterations: int, columns: int) -> bool:
+        """Whether the generation phase is at one of its ends."""
+        too_long = self.max_iterations is not None and iterations >= self.max_iterations
+        return too_long or (self.max_columns is not None and columns >= self.max_columns)
 
     @classmethod
     def paper(cls, *, gap: float = 0.0, n_jobs: int = 1, seed: int = 0) -> Options:
@@ -58,6 +64,7 @@ class Options:
             max_iterations=40,
             max_columns=10_000,
             row_generation=False,
+            tables=False,
             stabilise=False,
             warm_start=False,
             drop_columns=False,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from omtree import _native
+from omtree.columns.counts import IntArray
 from omtree.columns.floors import row_floors
 from omtree.columns.options import Options
-from omtree.columns.pool import ColumnPool, Duals, IntArray
+from omtree.columns.pool import ColumnPool, Duals
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.problem import Problem
@@ -58,10 +59,10 @@ def general_pricer(
 
 
 class RulePricer:
-    """Both pricers behind one call.
+    """All pricers behind one call.
 
-    ``price`` uses the heuristic while the graph is large and the heuristic finds rules, and the exact pricer otherwise;
-    ``enumerate`` lists every rule below a reduced cost.
+    Where there are tables, ``price`` scans them. Otherwise it uses the heuristic while the graph is large and the
+    heuristic finds rules, and the exact pricer if not. ``enumerate`` lists every rule below a reduced cost.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class RulePricer:
     def price(self, duals: Duals, tolerance: float, deadline: Deadline) -> PricedRules:
         """Rules with a reduced cost below ``-tolerance``."""
         options = self._options
-        if self._heuristic_first:
+        if self._heuristic_first and self._pool.counts.tables is None:
             found = self._call(duals, -tolerance, options.k_best, deadline, k_best=options.k_best)
             if options.pricing == "ksp" or len(found.cost):
                 return found
@@ -108,9 +109,24 @@ class RulePricer:
     ) -> PricedRules:
         problem = self._problem
         seconds = min(deadline.remaining, 1e9)
-        if self._general is not None:
+        width = max(1, problem.max_depth)
+        if self._pool.counts.tables is not None:
+            conditions, label, cost, least, complete, overflow, looked_at = self._pool.counts.tables.price(
+                worth_for(problem, duals, self._pool.counts.weight_of_slot),
+                duals.at,
+                duals.own,
+                -duals.leaf,
+                problem.min_support,
+                threshold,
+                limit,
+                stop_when_full,
+                problem.free_labels,
+                seconds,
+                width,
+            )
+        elif self._general is not None:
             conditions, label, cost, least, complete, overflow, looked_at = self._general.price(
-                self._pool.credits_for(duals),
+                credits_for(problem, duals),
                 -duals.leaf,
                 problem.max_depth,
                 threshold,
@@ -122,7 +138,7 @@ class RulePricer:
             )
         else:
             conditions, label, cost, least, complete, overflow, looked_at = self._pricer.price(
-                self._pool.values_for(duals),
+                values_for(problem, duals),
                 None,
                 -duals.leaf,
                 problem.max_depth,
@@ -136,5 +152,31 @@ class RulePricer:
             )
         if not k_best and self._options.pricing == "auto":
             self._heuristic_first = looked_at > EXPENSIVE
-        width = max(1, problem.max_depth)
         return PricedRules(conditions.reshape(-1, width), label, cost, least, complete, overflow)
+
+
+def values_for(problem: Problem, duals: Duals) -> FloatArray:
+    """What each merged row adds to a rule's reduced cost under each label."""
+    return np.ascontiguousarray(problem.row_costs() - _paid(problem, duals))
+
+
+def credits_for(problem: Problem, duals: Duals) -> FloatArray:
+    """What the duals pay for each merged row; by label where labels are free."""
+    return np.ascontiguousarray(_paid(problem, duals)[:, : None if problem.free_labels else 1])
+
+
+def worth_for(problem: Problem, duals: Duals, weight_of_slot: FloatArray) -> FloatArray:
+    """What a unit of each slot of the tables adds to a rule's reduced cost under each label, own prices apart."""
+    worth = np.zeros((len(weight_of_slot), problem.loss.n_labels))
+    worth[: len(problem.costs)] = problem.costs
+    for row, price in zip(problem.rows, duals.rows, strict=True):
+        worth[: len(problem.costs)] -= price * row.coefficient
+    return worth - duals.even * weight_of_slot[:, None]
+
+
+def _paid(problem: Problem, duals: Duals) -> FloatArray:
+    """What the duals pay for each merged row under each label."""
+    paid = np.repeat(duals.cover(problem.table.weight)[:, None], problem.loss.n_labels, axis=1)
+    for row, price in zip(problem.rows, duals.rows, strict=True):
+        paid += price * (problem.table.statistics @ row.coefficient)
+    return paid

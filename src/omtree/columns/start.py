@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from omtree.columns.options import Options
+from omtree.columns.pool import ColumnPool
 from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.graph import Condition
@@ -17,7 +19,32 @@ from omtree.problem import Path, Problem, leaves_of
 from omtree.search.general import solve_general
 from omtree.search.solve import solve as search_trees
 
+#: Share of the time, and most time, in which the tree search may look for a start.
+SEARCH_SHARE = 0.4
+MOST_SEARCH_SECONDS = 120.0
+
 SklearnTree: TypeAlias = DecisionTreeClassifier | DecisionTreeRegressor
+
+
+def first_models(
+    pool: ColumnPool, start: Sequence[Path], options: Options, deadline: Deadline
+) -> Iterator[Sequence[Path]]:
+    """Models to start from, as rules: a single rule, those given, the best trees, and a greedy one if these take long.
+
+    Rules among them may be against the limits of the problem.
+    """
+    problem = pool.problem
+    if problem.free_labels:
+        # Not only the label of least loss may meet the constraints.
+        yield from ([Path((), label)] for label in range(problem.loss.n_labels))
+    else:
+        yield [pool.with_best_label(Path((), 0))]
+    yield start
+    if options.warm_start:
+        limit = Deadline(min(SEARCH_SHARE * deadline.remaining, MOST_SEARCH_SECONDS))
+        yield from tree_paths(problem, limit, options.n_jobs)
+        if limit.expired:
+            yield [pool.with_best_label(path) for path in greedy_paths(problem, options.seed)]
 
 
 def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[list[Path]]:

@@ -185,7 +185,7 @@ def read_groups(names: Iterable[str], groups: Any, columns: Columns) -> dict[str
             )
         if len(column.values) != n_samples:
             raise ValueError(f"groups has {len(column.values)} rows and X has {n_samples}; give one group per row.")
-        found[name] = _as_groups(name, column)
+        found[name] = as_groups(name, column)
     if len(nameless) > 1:
         raise ValueError(
             f"groups is one column without a name, but the constraints name {nameless[0]!r} and {nameless[1]!r}; "
@@ -220,7 +220,7 @@ def _single(values: Any) -> Column:
     return read_columns(cells.reshape(-1, 1))[0]
 
 
-def _as_groups(name: str, column: Column) -> GroupColumn:
+def as_groups(name: str, column: Column) -> GroupColumn:
     """The groups that occur, missing cells last."""
     if column.levels is None:
         numbers, codes = np.unique(column.values, return_inverse=True)

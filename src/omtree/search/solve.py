@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from omtree import _native
 from omtree.certificate import Status
 from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
-from omtree.graph import MAX_FULL_SUBSETS, Categories, Condition
+from omtree.graph import MAX_FULL_SUBSETS, Categories, Condition, FeatureGraph
 from omtree.problem import Node, Problem
+from omtree.search.sources import Counts
 
 Splits = Literal["multiway", "binary"]
-Counting = Literal["auto", "bits", "histogram"]
+Counting = Literal["auto", "bits", "histogram", "tables"]
 _PackedTree = Sequence[tuple[int, int, bool, Sequence[tuple[Sequence[int], int]]]]
+_Answer = tuple[list[float], Sequence[_PackedTree | None], float, bool, bool, int, int, int]
 
 
 class TreesBySize(Sequence[Node | None]):
@@ -156,53 +158,125 @@ def solve(
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
     if not (problem.costs >= 0).all():
         raise ValueError("The tree search takes no costs below zero; add a constant to each row of problem.costs.")
-    if splits not in ("multiway", "binary"):
-        raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
-    if max_children is not None and max_children < 2:
-        raise ValueError(f"max_children must be at least 2, not {max_children}.")
     started = time.monotonic()
     categories = categories or problem.graph.categories
     features = problem.table.features
     columns = [features.index(level.feature) for level in problem.graph.levels]
-    chosen = [features[column] for column in columns]
-    remaining = deadline.remaining if deadline is not None else math.inf
-    losses, packed, bound, finished, interrupted, subproblems, hits, entries = _native.search_trees(
+    answer = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         np.ascontiguousarray(problem.table.statistics, dtype=np.float64),
         np.ascontiguousarray(problem.costs, dtype=np.float64),
         columns=columns,
-        n_codes=[feature.n_codes for feature in chosen],
-        families=[_family(feature, categories) for feature in chosen],
-        has_missing=[feature.has_missing and feature.n_codes > 2 for feature in chosen],
-        orders=[_order(feature, categories) for feature in chosen],
         max_depth=problem.max_depth,
         max_leaves=problem.max_leaves,
         min_support=float(problem.min_support),
-        binary=splits == "binary",
-        max_children=max_children or 0,
-        n_threads=n_jobs if n_jobs > 0 else os.cpu_count() or 1,
-        cache_bytes=int(cache_mb * 2**20),
-        seconds=remaining,
         use_bounds=use_bounds,
         use_cache=use_cache,
         counting=counting,
         every_size=every_size,
+        **_common(
+            [features[column] for column in columns], categories, splits, max_children, n_jobs, cache_mb, deadline
+        ),
     )
+    return _solution(answer, columns, features, categories, started)
+
+
+def solve_counts(
+    counts: Counts,
+    graph: FeatureGraph,
+    costs: FloatArray,
+    *,
+    max_depth: int,
+    max_leaves: int,
+    min_support: float,
+    splits: Splits = "multiway",
+    max_children: int | None = None,
+    n_jobs: int = 1,
+    cache_mb: float = 512,
+    table_mb: float = 1024,
+    deadline: Deadline | None = None,
+    every_size: bool = True,
+) -> TreeSolution:
+    """The same search where the rows are elsewhere, and all that can be had of them are joint counts.
+
+    The trees and losses are those of `solve` for a table of the same rows, where all weights are whole numbers; with
+    other weights but for rounding. Of several best binary trees it may be another one.
+
+    Parameters
+    ----------
+    counts : Counts
+        Its features are those of the graph, in the order of ``graph.features``.
+    graph : FeatureGraph
+    costs : array of float, shape (n_classes, n_labels)
+        Not negative.
+    max_depth, max_leaves : int
+    min_support : float
+    splits, max_children, n_jobs, cache_mb, deadline, every_size
+        As in `solve`.
+    table_mb : float
+        Most memory for joint counts, in megabytes. Where it suffices, trees of depth 3 take one pass over the rows and
+        each further level one more.
+    """
+    if not (costs >= 0).all():
+        raise ValueError("The tree search takes no costs below zero; add a constant to each row of the costs.")
+    started = time.monotonic()
+    features = graph.features
+    columns = [features.index(level.feature) for level in graph.levels]
+    position = np.array(columns, dtype=np.int32)
+    answer = _native.search_tables(
+        lambda sets, stopped: counts.tables(position[sets], stopped),
+        np.ascontiguousarray(counts.totals, dtype=np.float64),
+        np.ascontiguousarray(costs, dtype=np.float64),
+        max_depth=max_depth,
+        max_leaves=max_leaves,
+        min_support=float(min_support),
+        table_bytes=int(table_mb * 2**20),
+        whole=counts.whole,
+        every_size=every_size,
+        **_common(
+            [features[column] for column in columns], graph.categories, splits, max_children, n_jobs, cache_mb, deadline
+        ),
+    )
+    return _solution(answer, columns, features, graph.categories, started)
+
+
+def _common(
+    features: Sequence[Feature],
+    categories: Categories,
+    splits: Splits,
+    max_children: int | None,
+    n_jobs: int,
+    cache_mb: float,
+    deadline: Deadline | None,
+) -> dict[str, Any]:
+    """What the kernel is told wherever the counts are from."""
+    if splits not in ("multiway", "binary"):
+        raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
+    if max_children is not None and max_children < 2:
+        raise ValueError(f"max_children must be at least 2, not {max_children}.")
+    return {
+        "n_codes": [feature.n_codes for feature in features],
+        "families": [_family(feature, categories) for feature in features],
+        "has_missing": [feature.has_missing and feature.n_codes > 2 for feature in features],
+        "orders": [_order(feature, categories) for feature in features],
+        "binary": splits == "binary",
+        "max_children": max_children or 0,
+        "n_threads": n_jobs if n_jobs > 0 else os.cpu_count() or 1,
+        "cache_bytes": int(cache_mb * 2**20),
+        "seconds": deadline.remaining if deadline is not None else math.inf,
+    }
+
+
+def _solution(
+    answer: _Answer, columns: Sequence[int], features: Sequence[Feature], categories: Categories, started: float
+) -> TreeSolution:
+    losses, packed, bound, finished, interrupted, subproblems, hits, entries = answer
     trees = TreesBySize(packed, losses, columns, features, categories)
     status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"
     if math.isinf(losses[-1]):
         status = "infeasible"
-    return TreeSolution(
-        trees,
-        np.array(losses),
-        status,
-        bound,
-        interrupted,
-        time.monotonic() - started,
-        subproblems,
-        hits,
-        entries,
-    )
+    seconds = time.monotonic() - started
+    return TreeSolution(trees, np.array(losses), status, bound, interrupted, seconds, subproblems, hits, entries)
 
 
 def _family(feature: Feature, categories: Categories) -> str:

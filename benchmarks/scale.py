@@ -1,0 +1,150 @@
+"""Rows in memory, in a file and on a cluster: the same model, and what counting costs.
+
+    python benchmarks/scale.py --data DIR [--part same slopes] [--workers 3]
+
+`same` fits covertype three ways. `slopes` measures the pieces from which the cost of a larger fit is estimated: seconds
+of a core for counting, coding and adding up, and the bytes of the tables that are moved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtree import OptimalTreeClassifier, scan
+from omtree.data.spill import Block, Spill
+from omtree.search.sources import BlockCounts, count_block, joint_size
+
+#: Features, classes and, in the estimate, rows, machines and cores of each.
+N_FEATURES, N_CLASSES = 18, 2
+ROWS, MACHINES, CORES = 10**10, 100, 16
+#: Bytes a second between two machines.
+NETWORK = 1.0e9
+
+
+def main() -> None:
+    """Print the tables that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with covertype.parquet")
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--workers", type=int, default=3)
+    arguments = parser.parse_args()
+    for part in arguments.part:
+        PARTS[part](arguments)
+
+
+def same(arguments: argparse.Namespace) -> None:
+    """Covertype at depth three: the value, and whether the model is that of the rows in memory."""
+    import dask.dataframe as dd
+
+    path = arguments.data / "covertype.parquet"
+    frame = pd.read_parquet(path)
+    X, y = frame.drop(columns="target"), frame["target"]
+    print(
+        "\n### covertype, depth 3\n\n"
+        "| binning | rows | value | bound | same model | seconds |\n|---|---|---|---|---|---|"
+    )
+    with cluster(arguments.workers):
+        whole = dd.from_pandas(frame, npartitions=2 * arguments.workers).persist()
+        ways: dict[str, Callable[[OptimalTreeClassifier], Any]] = {
+            "in memory": lambda model: model.fit(X, y),
+            "on disk, merged in memory": lambda model: model.fit(scan(path, target="target")),
+            "on disk, counted in a file": lambda model: model.fit(scan(path, target="target", memory_limit="400MB")),
+            f"on {arguments.workers} Dask workers": lambda model: model.fit(
+                whole.drop(columns="target"), whole["target"]
+            ),
+        }
+        for binning in ("quantile", "adaptive"):
+            expected = None
+            for name, fit in ways.items():
+                started = time.perf_counter()
+                model = fit(OptimalTreeClassifier(binning=binning, time_limit=None))
+                seconds = time.perf_counter() - started
+                expected = expected or str(model.tree_)
+                found = model.certificate_
+                is_same = "yes" if str(model.tree_) == expected else "NO"
+                value, bound = f"{found.value:.17g}", f"{found.bound:.17g}"
+                print(f"| {binning} | {name} | {value} | {bound} | {is_same} | {seconds:.1f} |", flush=True)
+
+
+@contextmanager
+def cluster(workers: int) -> Iterator[None]:
+    """Workers that are processes of this machine."""
+    import distributed
+
+    local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+    with local, distributed.Client(local):
+        yield
+
+
+def slopes(arguments: argparse.Namespace) -> None:
+    """What a row and a table cost, and from that a fit of very many rows."""
+    print(
+        f"\n### What counting costs: {N_FEATURES} features, {N_CLASSES} classes\n\n"
+        "| bins | depth | tables | MB of tables | rows | ns a row | from a file, ns a row | adding two tables, ms |\n"
+        "|---|---|---|---|---|---|---|---|"
+    )
+    rng = np.random.default_rng(0)
+    cost: dict[tuple[int, int], tuple[float, float]] = {}
+    for bins, depth in ((5, 3), (8, 3), (5, 4), (8, 4)):
+        for n_rows in (250_000, 1_000_000) if depth == 4 else (250_000, 1_000_000, 4_000_000):
+            codes = rng.integers(0, bins, (N_FEATURES, n_rows)).astype(np.uint8)
+            labels = rng.integers(0, N_CLASSES, n_rows).astype(np.uint16)
+            n_codes = [bins] * N_FEATURES
+            sets = np.array(list(itertools.combinations(range(N_FEATURES), depth)), dtype=np.int32)
+            size = joint_size(sets, n_codes, N_CLASSES)
+            out = np.zeros(size)
+            block = Block(codes, labels)
+            seconds = used(lambda: count_block(block, sets, n_codes, out, N_CLASSES))  # noqa: B023
+            from_file = spilled(codes, labels, sets, n_codes)
+            other = out.copy()
+            adding = used(lambda: np.add(out, other, out=out))  # noqa: B023
+            cost[bins, depth] = seconds / n_rows, 8.0 * size
+            shape = f"{bins} | {depth} | {len(sets):,} | {8 * size / 1e6:.1f} | {n_rows:,}"
+            times = f"{1e9 * seconds / n_rows:.0f} | {1e9 * from_file / n_rows:.0f} | {1e3 * adding:.1f}"
+            print(f"| {shape} | {times} |", flush=True)
+    print(
+        f"\n### {ROWS:,} rows on {MACHINES} machines of {CORES} cores\n\n"
+        "| bins | depth | GB of codes a machine | seconds of counting | MB moved a machine | seconds of moving |\n"
+        "|---|---|---|---|---|---|"
+    )
+    for (bins, depth), (a_row, table) in cost.items():
+        codes_gb = ROWS / MACHINES * (N_FEATURES + 2) / 1e9
+        counting = ROWS * a_row / (MACHINES * CORES)
+        # A tree of sums: each machine sends its table once; the levels of the tree come after each other.
+        moving = np.ceil(np.log(MACHINES) / np.log(8)) * 8 * table / NETWORK
+        print(f"| {bins} | {depth} | {codes_gb:.1f} | {counting:.1f} | {table / 1e6:.1f} | {moving:.2f} |")
+
+
+def used(call: Callable[[], Any], repeats: int = 3) -> float:
+    """Seconds of a core, the best of some runs."""
+    best = np.inf
+    for _ in range(repeats):
+        started = time.process_time()
+        call()
+        best = min(best, time.process_time() - started)
+    return float(best)
+
+
+def spilled(codes: np.ndarray, labels: np.ndarray, sets: np.ndarray, n_codes: list[int]) -> float:
+    """The same from a file, in blocks."""
+    with tempfile.TemporaryDirectory() as folder, Spill.create(Path(folder) / "rows", len(codes)) as spill:
+        spill.append(codes, labels)
+        spill.close()
+        counts = BlockCounts(spill, n_codes, N_CLASSES)
+        return used(lambda: counts.tables(sets, lambda: False), repeats=1)
+
+
+PARTS = {"same": same, "slopes": slopes}
+
+if __name__ == "__main__":
+    main()
