@@ -12,8 +12,6 @@ namespace {
 
 /// Below this many samples the tables have more entries than are ever looked at.
 constexpr std::size_t least_samples = 50'000;
-/// Samples that are counted before the time is looked at.
-constexpr std::size_t chunk = std::size_t{1} << 17;
 
 } // namespace
 
@@ -60,6 +58,8 @@ bool RowSource::pays(const SearchProblem &problem, std::size_t n_samples) {
 
 std::vector<double> RowSource::tables(std::span<const std::int32_t> sets, int width) {
     const std::size_t size = joint_size(sets, width, n_codes_, problem_.n_classes);
+    // Samples that are counted before the time is looked at.
+    const std::size_t chunk = std::size_t{1} << (sets.size() / width > 5000 ? 15 : 17);
     const int n_threads = std::clamp(problem_.n_threads, 1, static_cast<int>(samples_.size / chunk) + 1);
     std::vector<std::vector<double>> parts(n_threads);
     std::mutex mutex;

@@ -14,7 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from disk.tables import COLUMNS, assert_same_model, table, write_parquet
+from disk.disk_tables import COLUMNS, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, scan
 from omtree.cli.reading import read_table
 from omtree.disk.scan import bytes_of

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from disk.tables import COLUMNS, table, write_parquet
+from disk.disk_tables import COLUMNS, table, write_parquet
 from omtree import OptimalTreeClassifier, scan
 from omtree.data.merging import Merger
 from omtree.progress import Event, listen

@@ -13,7 +13,7 @@ import pytest
 
 import omtree.disk.training
 import omtree.thresholds
-from disk.tables import COLUMNS, assert_same_model, table, write_parquet
+from disk.disk_tables import COLUMNS, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, constraints, scan
 
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")

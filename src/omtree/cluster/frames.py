@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -63,15 +64,13 @@ class Cluster:
         future = self._client.compute(task)
         if stopped is None or isinstance(task, list):
             return self._client.gather(future)
-        from distributed import TimeoutError as NotYet
-
-        while True:
-            try:
-                return future.result(timeout=0.2)
-            except NotYet:
-                if stopped():
-                    future.cancel()
-                    return None
+        finished = threading.Event()
+        future.add_done_callback(lambda _: finished.set())
+        while not finished.wait(0.2):
+            if stopped():
+                future.cancel()
+                return None
+        return future.result()
 
 
 def partitions(frame: Any, labels: Any, weights: Any) -> list[Any]:
