@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 
 from omtree import OptimalTreeClassifier, scan
+from omtree.cluster.counts import DaskCounts
 from omtree.data.spill import Block, Spill
 from omtree.search.sources import BlockCounts, count_block, joint_size
 
@@ -53,8 +57,8 @@ def same(arguments: argparse.Namespace) -> None:
         "\n### covertype, depth 3\n\n"
         "| binning | rows | value | bound | same model | seconds |\n|---|---|---|---|---|---|"
     )
-    with cluster(arguments.workers):
-        whole = dd.from_pandas(frame, npartitions=2 * arguments.workers).persist()
+    with cluster(arguments.workers) as client:
+        whole = dd.read_parquet(path).repartition(npartitions=2 * arguments.workers).persist()
         ways: dict[str, Callable[[OptimalTreeClassifier], Any]] = {
             "in memory": lambda model: model.fit(X, y),
             "on disk, merged in memory": lambda model: model.fit(scan(path, target="target")),
@@ -62,6 +66,7 @@ def same(arguments: argparse.Namespace) -> None:
             f"on {arguments.workers} Dask workers": lambda model: model.fit(
                 whole.drop(columns="target"), whole["target"]
             ),
+            "the same, one worker killed": lambda model: with_a_death(client, model, whole),
         }
         for binning in ("quantile", "adaptive"):
             expected = None
@@ -77,13 +82,29 @@ def same(arguments: argparse.Namespace) -> None:
 
 
 @contextmanager
-def cluster(workers: int) -> Iterator[None]:
+def cluster(workers: int) -> Iterator[Any]:
     """Workers that are processes of this machine."""
     import distributed
 
     local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
-    with local, distributed.Client(local):
-        yield
+    with local, distributed.Client(local) as client:
+        yield client
+
+
+def with_a_death(client: Any, model: OptimalTreeClassifier, whole: Any) -> OptimalTreeClassifier:
+    """Fit, and kill a worker once all rows are coded and before they are counted."""
+    import distributed
+
+    count, victims = DaskCounts.tables, list(client.run(os.getpid).values())[:1]
+
+    def tables(counts: DaskCounts, sets: Any, stopped: Any) -> Any:
+        if victims:
+            distributed.wait(counts._parts)
+            os.kill(victims.pop(), signal.SIGKILL)
+        return count(counts, sets, stopped)
+
+    with mock.patch.object(DaskCounts, "tables", tables):
+        return model.fit(whole.drop(columns="target"), whole["target"])
 
 
 def slopes(arguments: argparse.Namespace) -> None:
