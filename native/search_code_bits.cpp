@@ -49,8 +49,8 @@ void CodeBits::build(const Shared<std::int32_t> &shared, const Samples<std::int3
         for (const auto &[key, rows] : lists) {
             std::uint64_t *words = node_.rows.data() + node_.segments[s++].begin;
             for (std::size_t i = 0; i < rows.size(); ++i) {
-                words[static_cast<std::size_t>(first + codes[rows[i]]) * node_.n_words + i / 64] |=
-                    std::uint64_t{1} << (i % 64);
+                words[static_cast<std::size_t>(first + codes[rows[i]]) * node_.n_words + i / 64] |= std::uint64_t{1}
+                                                                                                    << (i % 64);
             }
         }
     }

@@ -195,7 +195,8 @@ bool Searcher<Count>::count_cube(const Samples<Count> &samples, int feature, std
     }
     cube.assign(table * n_codes, 0);
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (code_bits_.count_cube(shared_, samples, used, feature, [this] { check(); }, counted_slab(samples, 0), cube)) {
+        if (code_bits_.count_cube(
+                shared_, samples, used, feature, [this] { check(); }, counted_slab(samples, 0), cube)) {
             return true;
         }
     }

@@ -189,7 +189,7 @@ template <typename Count> class Searcher {
     int n_features_;
     int n_classes_;
     std::vector<std::unique_ptr<Level>> levels_;
-    bool at_once_ = false; ///< whether the kernels for groups of features apply
+    bool at_once_ = false;        ///< whether the kernels for groups of features apply
     std::vector<LaneGroup> open_; ///< features that may be split below
     std::vector<std::uint64_t> scratch_;
     std::uint64_t places_id_ = 0; ///< the samples of which these are known
