@@ -26,6 +26,8 @@ from benchmarks.machine import peak_mb
 #: Rows of a file.
 PIECE = 1_000_000
 N_NUMBERS = 14
+#: What the events of a fit are part of.
+PHASES = {"column": "bins", "sample": "codes", "reading": "codes", "counting": "counts"}
 CATEGORIES = {"colour": 4, "region": 8, "plan": 3, "source": 6}
 
 
@@ -74,31 +76,35 @@ def write(folder: Path, n_rows: int) -> list[str]:
 def fit(files: list[str], memory: str, jobs: int, bins: int) -> dict[str, object]:
     """Fit in this process and say what it took."""
     from omtree import OptimalTreeClassifier, scan
-    from omtree.progress import listen
+    from omtree.progress import Event, listen
 
-    phases: dict[str, float] = {}
-    last = [time.monotonic(), "start"]
+    # Seconds by the clock and of the processor, by phase.
+    phases: dict[str, list[float]] = {}
+    at = [time.monotonic(), time.process_time()]
+    current = "facts"
 
-    def note(event: object) -> None:
-        now = time.monotonic()
-        phases[last[1]] = phases.get(last[1], 0.0) + now - last[0]
-        phase = event.phase.split()[0]  # type: ignore[attr-defined]
-        last[:] = [now, phase]
+    def note(event: Event) -> None:
+        nonlocal current
+        now = [time.monotonic(), time.process_time()]
+        spent = phases.setdefault(current, [0.0, 0.0])
+        for i in range(2):
+            spent[i] += now[i] - at[i]
+        at[:] = now
+        current = PHASES.get(event.phase.split()[0], "search")
 
     model = OptimalTreeClassifier(max_depth=3, n_bins=bins, binning="quantile", n_jobs=jobs, time_limit=None)
-    started = time.monotonic()
     with listen(note):
         model.fit(scan(files, target="y", memory_limit=memory))
-    seconds = time.monotonic() - started
-    phases[last[1]] = phases.get(last[1], 0.0) + time.monotonic() - last[0]
+    note(Event("end", 0.0))
     certificate = model.certificate_
     return {
         "rows": certificate.weight,
-        "seconds": seconds,
+        "seconds": sum(spent[0] for spent in phases.values()),
+        "cpu": sum(spent[1] for spent in phases.values()),
         "peak": peak_mb() * 2**20,
         "status": certificate.status,
         "errors": certificate.value,
-        "phases": {name: round(value, 2) for name, value in phases.items()},
+        "phases": phases,
     }
 
 
@@ -126,15 +132,20 @@ def main() -> None:
         result = json.loads(run.stdout)
         found.append(result)
         on_disk = sum(os.path.getsize(file) for file in files)
+        parts = ", ".join(f"{name} {clock:.1f} ({cpu:.1f})" for name, (clock, cpu) in result["phases"].items())
         print(
-            f"{n_rows:>12,} rows  {on_disk / 1e9:6.2f} GB on disk  {result['seconds']:8.1f} s  "
-            f"peak {result['peak'] / 1e9:.2f} GB  {result['errors']:.0f} errors, {result['status']}  "
-            + ", ".join(f"{name} {seconds:.1f}" for name, seconds in result["phases"].items()),
+            f"{n_rows:>12,} rows, {on_disk / 1e9:.2f} GB on disk: {result['seconds']:.1f} s "
+            f"({result['cpu']:.1f} s of the processor), peak {result['peak'] / 1e9:.2f} GB, "
+            f"{result['errors']:.0f} errors, {result['status']}; {parts}",
             flush=True,
         )
     for less, more in itertools.pairwise(found):
-        slope = math.log(more["seconds"] / less["seconds"]) / math.log(more["rows"] / less["rows"])
-        print(f"growth from {less['rows']:,.0f} to {more['rows']:,.0f} rows: time ~ rows^{slope:.2f}")
+        ratio = math.log(more["rows"] / less["rows"])
+        slopes = [math.log(more[key] / less[key]) / ratio for key in ("seconds", "cpu")]
+        print(
+            f"growth from {less['rows']:,.0f} to {more['rows']:,.0f} rows: "
+            f"seconds ~ rows^{slopes[0]:.2f}, of the processor rows^{slopes[1]:.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -253,6 +253,7 @@ void bind_search(nb::module_ &m) {
             problem.every_size = every_size;
             problem.counting = counting == "bits"        ? omtree::Counting::bits
                                : counting == "histogram" ? omtree::Counting::histogram
+                               : counting == "tables"    ? omtree::Counting::tables
                                                          : omtree::Counting::automatic;
             omtree::Control control;
             if (seconds < 1e9) {
@@ -321,7 +322,7 @@ void bind_joint_counts(nb::module_ &m) {
               }
               const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
               nb::gil_scoped_release release;
-              omtree::count_joint(block, all, width, n_codes, n_classes, tables.data());
+              omtree::count_joint(block, 0, labels.size(), all, width, n_codes, n_classes, tables.data());
           });
     m.def(
         "search_tables",
@@ -813,10 +814,11 @@ void bind_fronts(nb::module_ &m) {
         [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, Matrix<double> costs,
            nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> forms,
            const std::vector<std::string> &sense, double test_weight, Matrix<double> demands, Vector<double> at_least,
-           double budget, std::size_t most_vectors, const std::vector<int> &columns, const std::vector<int> &n_codes,
-           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
-           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, bool binary, int max_children,
-           std::size_t cache_bytes, double seconds, bool use_bounds, bool use_cache) {
+           double budget, double least, std::size_t most_vectors, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds, bool use_bounds,
+           bool use_cache) {
             using Sense = omtree::FrontTask::Sense;
             omtree::FrontTask task;
             task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
@@ -844,6 +846,7 @@ void bind_fronts(nb::module_ &m) {
             task.demands.assign(demands.data(), demands.data() + demands.size());
             task.at_least.assign(at_least.data(), at_least.data() + at_least.size());
             task.budget = budget;
+            task.least = least;
             task.most_vectors = most_vectors;
             omtree::Control control;
             control.until = moment(seconds);
@@ -859,10 +862,10 @@ void bind_fronts(nb::module_ &m) {
                                   result.overflow, interrupted);
         },
         nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
-        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("most_vectors"),
-        nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"),
-        nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"),
-        nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
+        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("least"),
+        nb::arg("most_vectors"), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"),
+        nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"),
+        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
 }
 
 void bind_normal(nb::module_ &m) {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "general_searcher.hpp"
+#include "general_place.hpp"
 #include "general_vectors.hpp"
 #include "general_ways.hpp"
 
@@ -25,7 +25,8 @@ struct SharedNode {
 class Fronts {
   public:
     Fronts(const FrontTask &task, Control &control)
-        : task_(task), shared_(task.problem), searcher_(shared_, control), order_(task, shared_.judge) {
+        : task_(task), shared_(task.problem), searcher_(shared_, control), order_(task, shared_.judge),
+          places_(shared_, searcher_, task.problem.max_depth), screens_(task.problem.max_depth + 1) {
         const int depth = task.problem.max_depth;
         budgets_.assign(depth + 1, 1);
         budgets_[depth] = shared_.most_leaves[depth];
@@ -51,10 +52,10 @@ class Fronts {
         const int depth = task_.problem.max_depth;
         Front front;
         try {
-            result.best = least(depth);
+            result.best = std::isnan(task_.least) ? least(depth) : task_.least;
             result.finished = true;
             if (result.best < infinity) {
-                front = solve(shared_.rows, depth, result.best + task_.budget, result.finished);
+                front = solve(places_.whole(depth), depth, result.best + task_.budget, result.finished);
             }
         } catch (const Stopped &) {
             result.finished = false;
@@ -102,22 +103,23 @@ class Fronts {
     };
 
     /// Vectors of all trees on the rows, which the path leads to, that cost at most `cap`; none better than another.
-    Front solve(const RowList &rows, int depth, double cap, bool &finished) {
+    Front solve(const Place &place, int depth, double cap, bool &finished) {
         Box box;
         double paid = 0.0;
-        std::vector<double> sums(shared_.n_statistics, 0.0);
-        for (const std::uint32_t i : rows) {
-            for (int s = 0; s < shared_.n_statistics; ++s) {
-                sums[s] += shared_.judge.row(i)[s];
-            }
-        }
+        bool any_label = false;
         if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
-            add_leaf(sums.data(), rows, paid, cap, box.front);
+            any_label = add_leaf(place.sums.data(), place.rows, paid, cap, box.front);
         }
-        const int label = shared_.judge.bare(sums.data(), rows).label;
+        // A split into leaves of one label is no better than the leaf.
+        const bool mixed =
+            any_label && depth == 1 && places_.counted(depth) && shared_.bounded && shared_.judge.prices.weight == 0.0;
+        const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
         try {
             for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
-                split(rows, depth, f, cap, box);
+                if (!mixed ||
+                    (searcher_.may_split(f) && order_.least_mixed(place.counts, f) <= cap + shared_.tolerance)) {
+                    split(place, depth, f, cap, box);
+                }
             }
         } catch (const Stopped &) {
             if (!searcher_.path.columns().empty()) {
@@ -136,11 +138,12 @@ class Fronts {
         return std::move(box.front);
     }
 
-    /// Adds what the rows give as a leaf, for every label they may have; a leaf's link is -1 - label.
-    void add_leaf(const double *sums, RowNumbers rows, double paid, double cap, Front &front) {
+    /// Adds what the rows give as a leaf, for every label they may have; a leaf's link is -1 - label. Returns whether
+    /// they may have any.
+    bool add_leaf(const double *sums, RowNumbers rows, double paid, double cap, Front &front) {
         std::vector<char> labels;
         if (!shared_.judge.allow(sums, rows, searcher_.path.conditions(), labels)) {
-            return;
+            return false;
         }
         for (int label = 0; label < task_.n_labels; ++label) {
             if (!labels.empty() && !labels[label]) {
@@ -154,11 +157,14 @@ class Fronts {
                 front.push_back(entry);
             }
         }
+        return labels.empty();
     }
 
-    void split(const RowList &rows, int depth, int feature, double cap, Box &box) {
-        Screen screen;
-        if (!searcher_.screen(rows, depth, budgets_[depth], feature, cap + 2 * shared_.tolerance, screen)) {
+    void split(const Place &place, int depth, int feature, double cap, Box &box) {
+        Screen &screen = screens_[depth];
+        const double below = cap + 2 * shared_.tolerance;
+        if (places_.counted(depth) ? !searcher_.screen(place.counts, depth, budgets_[depth], feature, below, screen)
+                                   : !searcher_.screen(place.rows, depth, budgets_[depth], feature, below, screen)) {
             return;
         }
         const Partition &partition = screen.partition;
@@ -194,14 +200,16 @@ class Fronts {
                 continue;
             }
             if (!children[block]) {
-                children[block] = child(rows, depth, feature, screen, block, caps[block]);
+                children[block] = child(depth, feature, screen, block, caps[block]);
             }
             combine(fronts[at], *children[block], &after[step.to * width], budget, cap, {0, number, block, 0}, box,
                     fronts[step.to]);
         }
-        Front &whole = fronts.back();
-        box.front.insert(box.front.end(), whole.begin(), whole.end());
-        box.splits.emplace_back(feature, std::move(screen));
+        const Front &found = fronts.back();
+        if (!found.empty()) {
+            box.front.insert(box.front.end(), found.begin(), found.end());
+            box.splits.emplace_back(feature, screen);
+        }
     }
 
     void tidy(Front &front) {
@@ -255,21 +263,19 @@ class Fronts {
         }
     }
 
-    std::shared_ptr<const Front> child(const RowList &rows, int depth, int feature, const Screen &screen, int block,
-                                       double cap) {
-        const Screen::Block &part = screen.blocks[block];
-        const Path::Step step(searcher_.path, feature, part.mask);
-        if (depth == 1 && !shared_.by_rows) {
-            const int stride = shared_.n_statistics + 1;
-            std::vector<double> sums(stride, 0.0);
-            for (const std::uint8_t code : part.codes) {
-                for (int s = 0; s < stride; ++s) {
-                    sums[s] += screen.histogram[code * stride + s];
-                }
+    std::shared_ptr<const Front> child(int depth, int feature, const Screen &screen, int block, double cap) {
+        const int stride = shared_.n_statistics + 1;
+        screen.codes(block, codes_);
+        sums_.assign(shared_.n_statistics, 0.0);
+        for (const std::uint8_t code : codes_) {
+            for (int s = 0; s < shared_.n_statistics; ++s) {
+                sums_[s] += screen.histogram[code * stride + s];
             }
+        }
+        if (depth == 1 && !shared_.by_rows) {
             Front front;
             if (screen.complete) {
-                add_leaf(sums.data(), {}, screen.paid, cap, front);
+                add_leaf(sums_.data(), {}, screen.paid, cap, front);
                 order_.prune(front);
             }
             for (Entry &entry : front) {
@@ -277,16 +283,17 @@ class Fronts {
             }
             return std::make_shared<const Front>(std::move(front));
         }
+        const CodeMask mask = searcher_.mask_of(screen, feature, block);
+        const Path::Step step(searcher_.path, feature, mask);
         ConditionSet key = searcher_.path.key();
         key.b += depth;
         const auto known = memo_.find(key);
         if (known != memo_.end() && known->second.cap >= cap) {
             return known->second.front;
         }
-        RowList below;
-        searcher_.restrict(rows, feature, part.mask, below);
         bool finished = true;
-        const auto front = std::make_shared<const Front>(solve(below, depth - 1, cap, finished));
+        const auto front = std::make_shared<const Front>(
+            solve(places_.below(depth, feature, codes_, mask, sums_), depth - 1, cap, finished));
         remembered_ += front->size() + 4;
         if (remembered_ * sizeof(Entry) > task_.problem.cache_bytes) {
             memo_.clear();
@@ -304,7 +311,8 @@ class Fronts {
             const Link &last = box.links[link];
             const Screen &screen = box.splits[last.split].second;
             node.complement |= screen.partition.is_complement(last.block);
-            node.branches.emplace_back(screen.blocks[last.block].codes, last.child);
+            node.branches.emplace_back(std::vector<std::uint8_t>(), last.child);
+            screen.codes(last.block, node.branches.back().first);
         }
         std::reverse(node.branches.begin(), node.branches.end());
         nodes_.push_back(std::move(node));
@@ -336,6 +344,10 @@ class Fronts {
     VectorOrder order_;
     std::vector<int> budgets_; ///< most leaves by depth
     std::vector<SharedNode> nodes_;
+    Places places_;
+    std::vector<Screen> screens_; ///< by depth: of the feature that is split
+    std::vector<std::uint8_t> codes_;
+    std::vector<double> sums_;
     std::unordered_map<ConditionSet, Known, Hash> memo_;
     std::size_t remembered_ = 0;
     bool overflow_ = false;

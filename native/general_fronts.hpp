@@ -25,7 +25,8 @@ struct FrontTask {
     double test_weight = 0.0;    ///< what a unit of test price adds to form 0
     std::vector<double> demands; ///< demands x forms: their weighted sum over the whole tree is at least ...
     std::vector<double> at_least;
-    double budget = 0.0; ///< how much worse than the best tree's loss a tree may be
+    double budget = 0.0;                                     ///< how much worse than the best tree's loss a tree may be
+    double least = std::numeric_limits<double>::quiet_NaN(); ///< a bound on that loss, to be used in its place
     std::size_t most_vectors = 100000;
 };
 

@@ -269,6 +269,7 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
         size = static_cast<std::size_t>(level.layout.width) * level.layout.width * n;
         tables = size * n_codes * sizeof(double) <= std::size_t{256} << 20;
     }
+    level.tabled = tables;
     if (tables) {
         level.tables.resize(size * n_codes);
         for (int code = 0; code < n_codes; ++code) {

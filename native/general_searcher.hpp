@@ -105,19 +105,24 @@ struct Layout {
     int width = 0;          ///< number of all codes
 };
 
+/// Statistics of the rows of a box: of all pairs of codes where two levels are left, of all codes where one is.
+struct Counts {
+    const Layout *layout = nullptr;
+    std::vector<double> numbers;
+};
+
 /// What is known about the ways to split a box by one feature.
 struct Screen {
-    struct Block {
-        std::vector<std::uint8_t> codes;
-        CodeMask mask;
-    };
-    Partition partition; ///< with a lower bound of every block that a way below the cap has
+    Partition partition;      ///< with a lower bound of every block that a way below the cap has
+    std::vector<int> present; ///< codes that occur, by position
     int k = 0;
     bool missing = false;
     double paid = 0.0;             ///< per unit of weight, by a leaf that tests just this feature beyond the path
     bool complete = false;         ///< whether such a leaf may be
-    std::vector<Block> blocks;     ///< empty where not usable
     std::vector<double> histogram; ///< by code: statistics and a bound
+
+    /// The codes of a block, in increasing order.
+    void codes(int block, std::vector<std::uint8_t> &out) const;
 };
 
 class Searcher {
@@ -134,8 +139,17 @@ class Searcher {
     bool may_split(int feature);
     Verdict judge_leaf(const RowList &rows);
     void restrict(const RowList &rows, int feature, const CodeMask &mask, RowList &out) const;
-    /// Whether some tree with this feature at the root costs less than `cap`; `out` tells which ways may.
+    /// Whether some tree with this feature at the root costs less than `cap`; `out` tells which ways may. For boxes of
+    /// rows, and for those whose counts are known.
     bool screen(const RowList &rows, int depth, int budget, int feature, double cap, Screen &out);
+    bool screen(const Counts &counts, int depth, int budget, int feature, double cap, Screen &out);
+    /// Counts of a box of at most two levels; `layout` is where they are.
+    void count(const RowList &rows, int depth, Layout &layout, Counts &out) const;
+    /// Counts of the child with these codes, of a box of two levels.
+    void count_child(const Counts &counts, int feature, const std::vector<std::uint8_t> &codes, Counts &out) const;
+    /// The same of a box of three levels, for the feature that was screened last; false where there are no tables.
+    bool count_child(const std::vector<std::uint8_t> &codes, Counts &out) const;
+    CodeMask mask_of(const Screen &screen, int feature, int block) const;
     void watch(Control &control) { control_ = &control; }
     void check();
 
@@ -154,12 +168,14 @@ class Searcher {
         std::vector<int> present;
         bool missing = false;
         bool begun = false;        ///< whether the last feature tried was worth splitting
+        bool tabled = false;       ///< whether `tables` are those of the feature
         bool leaves_known = false; ///< whether the bound of a code is its value as a leaf
         bool complete = false;     ///< whether a leaf below may test just these features
         double paid = 0.0;
         double all_floors = 0.0;
         std::vector<double> sums;
         std::vector<double> upper;
+        std::vector<double> caps;
         std::vector<double> child_upper;
         std::vector<double> beside;
         std::vector<char> known; ///< by block: 2 where its values are exact, 1 where that of a leaf is
@@ -169,6 +185,7 @@ class Searcher {
         std::vector<std::uint8_t> codes;
         RowList rows;
         Values values;
+        Values screened;
         Known remembered;
         std::vector<std::pair<double, int>> order;
     };
@@ -209,7 +226,12 @@ class Searcher {
     void split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out, bool record,
                int child_depth, const Evaluate &evaluate);
     void accept(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out, bool record);
-    CodeMask mask_of(const Level &level, int feature, int block) const;
+    CodeMask mask_of(const Partition &partition, const std::vector<int> &present,
+                     const std::vector<std::uint8_t> &codes, int feature, int block) const;
+    CodeMask mask_of(const Level &level, int feature, int block) const {
+        return mask_of(level.partition, level.present, level.codes, feature, block);
+    }
+    bool hand_over(Level &level, double cap, Screen &out);
 
     Shared &shared_;
     Control *control_;

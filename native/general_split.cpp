@@ -4,31 +4,32 @@ namespace omtree::general {
 
 /// The codes that satisfy the condition of a block: those that occur in it, and where the block is a run also the ones
 /// behind each of them that no row has, so that the blocks of a way cover the feature's domain.
-CodeMask Searcher::mask_of(const Level &level, int feature, int block) const {
+CodeMask Searcher::mask_of(const Partition &partition, const std::vector<int> &present,
+                           const std::vector<std::uint8_t> &codes, int feature, int block) const {
     const SearchFeature &f = problem_.features[feature];
     const CodeMask &domain = path.domain(feature);
     const auto bit = [](int code) { return std::uint64_t{1} << (code % 64); };
     CodeMask mask{};
-    if (level.partition.is_complement(block)) {
+    if (partition.is_complement(block)) {
         mask = domain;
         std::vector<int> inside;
-        level.partition.positions(block, inside);
-        const int k = static_cast<int>(level.present.size());
+        partition.positions(block, inside);
+        const int k = static_cast<int>(present.size());
         for (int p = 0, at = 0; p < k; ++p) {
             if (at < static_cast<int>(inside.size()) && inside[at] == p) {
                 ++at;
             } else {
-                mask[level.present[p] / 64] &= ~bit(level.present[p]);
+                mask[present[p] / 64] &= ~bit(present[p]);
             }
         }
         return mask;
     }
     bool inside[256] = {};
     bool occurs[256] = {};
-    for (const int code : level.present) {
+    for (const int code : present) {
         occurs[code] = true;
     }
-    for (const std::uint8_t code : level.codes) {
+    for (const std::uint8_t code : codes) {
         inside[code] = true;
         mask[code / 64] |= bit(code);
     }
@@ -36,7 +37,7 @@ CodeMask Searcher::mask_of(const Level &level, int feature, int block) const {
         return mask;
     }
     const bool has_missing = f.family == Family::interval && f.has_missing;
-    bool taken = inside[level.present.front()];
+    bool taken = inside[present.front()];
     for (int i = 0; i < f.n_codes - has_missing; ++i) {
         const int code = f.order.empty() ? i : f.order[i];
         taken = occurs[code] ? inside[code] : taken;
@@ -247,41 +248,6 @@ void Searcher::accept(Level &level, int feature, int budget, const std::vector<d
             }
         }
     }
-}
-
-bool Searcher::screen(const RowList &rows, int depth, int budget, int feature, double cap, Screen &out) {
-    Level &level = *levels_[depth];
-    level.begun = false;
-    Values values;
-    values.start(budget, infinity);
-    try_feature(rows, depth, budget, feature, std::vector<double>(budget + 1, cap), values, false);
-    const Partition &partition = level.partition;
-    bool below = false;
-    for (int m = 2; level.begun && m <= partition.budget(); ++m) {
-        below = below || partition.best(m) < cap;
-    }
-    if (!below) {
-        return false;
-    }
-    out.partition = partition;
-    out.missing = level.missing;
-    out.k = static_cast<int>(level.present.size()) - level.missing;
-    out.paid = level.paid;
-    out.complete = level.complete;
-    out.histogram = level.histogram;
-    out.blocks.assign(partition.n_blocks(), {});
-    for (int block = 0; block < partition.n_blocks(); ++block) {
-        if (partition.usable(block)) {
-            partition.positions(block, level.positions);
-            level.codes.clear();
-            for (const int position : level.positions) {
-                level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
-            }
-            out.blocks[block] = {level.codes, mask_of(level, feature, block)};
-            std::sort(out.blocks[block].codes.begin(), out.blocks[block].codes.end());
-        }
-    }
-    return true;
 }
 
 } // namespace omtree::general

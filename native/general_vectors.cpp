@@ -74,6 +74,59 @@ double VectorOrder::leaf(const double *sums, int label, double paid,
     return value;
 }
 
+double VectorOrder::least_mixed(const Counts &counts, int feature) {
+    const RuleJudge &judge = *task_.problem.judge;
+    const int stride = judge.n_statistics();
+    const int n_labels = task_.n_labels;
+    const double *sums = &counts.numbers[static_cast<std::size_t>(counts.layout->first[feature]) * stride];
+    // What every code costs with a leaf of its own, and what each label costs more there.
+    double floor = 0.0;
+    weight_.clear();
+    more_.clear();
+    for (int code = 0; code < task_.problem.features[feature].n_codes; ++code, sums += stride) {
+        if (sums[0] <= 0.0) {
+            continue;
+        }
+        weight_.push_back(sums[0]);
+        double least = infinity;
+        for (int label = 0; label < n_labels; ++label) {
+            double cost = 0.0;
+            for (int s = 0; s < task_.n_strata; ++s) {
+                cost += sums[1 + s] * task_.costs[s * n_labels + label];
+            }
+            more_.push_back(cost);
+            least = std::min(least, cost);
+        }
+        floor += least;
+        for (std::size_t i = more_.size() - n_labels; i < more_.size(); ++i) {
+            more_[i] -= least;
+        }
+    }
+    // Two labels have a leaf each, of codes of enough weight: the cheapest ones, perhaps with a part of the last.
+    const double support = judge.min_support() * (1.0 - 1e-9) - 1e-12;
+    double first = infinity;
+    double second = infinity;
+    for (int label = 0; label < n_labels; ++label) {
+        cheapest_.clear();
+        for (std::size_t i = 0; i < weight_.size(); ++i) {
+            cheapest_.emplace_back(more_[i * n_labels + label] / weight_[i], weight_[i]);
+        }
+        std::sort(cheapest_.begin(), cheapest_.end());
+        double extra = 0.0;
+        double left = support;
+        for (const auto &[price, weight] : cheapest_) {
+            if (left <= 0.0) {
+                break;
+            }
+            extra += price * std::min(left, weight);
+            left -= weight;
+        }
+        second = std::min(second, std::max(first, extra));
+        first = std::min(first, extra);
+    }
+    return floor + first + second;
+}
+
 bool VectorOrder::may_meet_demands(const Entry &entry) const {
     for (int d = 0; d < n_demands_; ++d) {
         if (entry.number[task_.n_forms + d] > slack_[d]) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "general_fronts.hpp"
+#include "general_searcher.hpp"
 
 namespace omtree::general {
 
@@ -29,6 +30,8 @@ class VectorOrder {
     int n_numbers() const { return task_.n_forms + n_demands_; }
     /// The loss of a leaf with this label; also its numbers.
     double leaf(const double *sums, int label, double paid, std::array<double, FrontTask::most_numbers> &number) const;
+    /// A bound on the loss of splits of a feature into leaves that do not all have one label.
+    double least_mixed(const Counts &counts, int feature);
     /// Whether the demands can be met if all other rows give the most they can.
     bool may_meet_demands(const Entry &entry) const;
     /// Leaves the vectors that no other equals or betters, in the order of their values.
@@ -44,6 +47,9 @@ class VectorOrder {
     std::vector<double> tolerance_;
     std::vector<int> equal_;
     std::vector<std::pair<int, double>> better_; ///< forms to compare, with the sign that makes less better
+    std::vector<double> weight_;
+    std::vector<double> more_;
+    std::vector<std::pair<double, double>> cheapest_;
 };
 
 } // namespace omtree::general

@@ -1,10 +1,15 @@
 #include "joint_bits.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 
 namespace omtree {
+
+/// Of a row that is counted by bitsets.
+constexpr std::uint32_t largest_weight = (1 << 13) - 1;
 
 JointBits::JointBits(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes)
     : sets_(sets), width_(width), n_codes_(n_codes), n_classes_(n_classes), levels_(std::max(0, width - 2)) {
@@ -24,13 +29,12 @@ JointBits::JointBits(std::span<const std::int32_t> sets, int width, const std::v
         owner_.resize(first_code_.back(), static_cast<int>(f));
     }
     column_.assign(first_code_.back(), 0);
-    // Roughly: filling the bitsets, then what is done with them, against one addition a row and set.
-    const double row_by_row = 1.0 * static_cast<double>(n_sets);
-    pays_ = width > 1 && 1.5 * static_cast<double>(n_codes.size()) + nanoseconds(0, n_sets, 0) < row_by_row;
+    // Filling the bitsets, then what is done with them; row by row it is about one for each set.
+    nanoseconds_ = 1.5 * static_cast<double>(n_codes.size()) + nanoseconds_below(0, n_sets, 0);
 }
 
 /// About how long a row takes below a node.
-double JointBits::nanoseconds(std::size_t first, std::size_t last, int level) const {
+double JointBits::nanoseconds_below(std::size_t first, std::size_t last, int level) const {
     const double wide = std::string_view(kernels().name) == "avx512" ? 1.0 : 4.0;
     if (level == width_ - 2) {
         double columns = 0.0;
@@ -47,7 +51,7 @@ double JointBits::nanoseconds(std::size_t first, std::size_t last, int level) co
             columns += n_codes_[f];
         }
         // All columns are compressed once for every code; the rows of the codes together are all rows.
-        total += n_codes_[feature(next, level)] * columns / 64.0 * 1.5 + nanoseconds(next, end, level + 1);
+        total += n_codes_[feature(next, level)] * columns / 64.0 * 1.5 + nanoseconds_below(next, end, level + 1);
         next = end;
     }
     return total;
@@ -79,39 +83,67 @@ std::vector<int> JointBits::features_from(std::size_t first, std::size_t last, i
     return features;
 }
 
-/// The bitsets of all codes: rows by class, each class from a new word on.
+bool JointBits::suits(std::span<const double> weights) {
+    double total = 0.0;
+    std::size_t bits = 0;
+    for (const double weight : weights) {
+        if (weight != std::floor(weight) || weight > largest_weight) {
+            return false;
+        }
+        total += weight;
+        bits += std::popcount(static_cast<std::uint32_t>(weight));
+    }
+    return total < 2e9 && bits <= 4 * weights.size();
+}
+
+/// The bitsets of all codes: rows by class and, where they have weights, by powers of two that the weight is the sum
+/// of; each such part begins with a new word.
 void JointBits::fill(const RowBlock &block, std::size_t begin, std::size_t end) {
     const std::size_t n_rows = block.labels.size();
-    std::vector<std::uint32_t> next(n_classes_ + 1, 0);
-    for (std::size_t i = begin; i < end; ++i) {
-        ++next[block.labels[i]];
-    }
+    constexpr int n_powers = std::bit_width(largest_weight);
+    const auto each = [&](const auto &visit) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t part = block.labels[i] * static_cast<std::size_t>(n_powers);
+            if (block.weights.empty()) {
+                visit(i, part);
+                continue;
+            }
+            for (auto weight = static_cast<std::uint32_t>(block.weights[i]); weight != 0; weight &= weight - 1) {
+                visit(i, part + std::countr_zero(weight));
+            }
+        }
+    };
+    std::vector<std::uint32_t> next(static_cast<std::size_t>(n_classes_) * n_powers, 0);
+    each([&](std::size_t, std::size_t part) { ++next[part]; });
     root_.segments.clear();
     root_.n_words = 0;
-    for (int c = 0; c < n_classes_; ++c) {
-        const int size = static_cast<int>((next[c] + 63) / 64);
+    for (std::size_t part = 0; part < next.size(); ++part) {
+        const int size = static_cast<int>((next[part] + 63) / 64);
         if (size > 0) {
-            root_.segments.push_back({root_.n_words, root_.n_words + size, c, 1});
+            root_.segments.push_back({root_.n_words, root_.n_words + size, static_cast<int>(part) / n_powers,
+                                      std::int32_t{1} << (part % n_powers)});
         }
-        next[c] = static_cast<std::uint32_t>(root_.n_words) * 64;
+        next[part] = static_cast<std::uint32_t>(root_.n_words) * 64;
         root_.n_words += size;
     }
-    position_.resize(end - begin);
+    rows_.clear();
+    position_.clear();
     root_.valid.assign(root_.n_words, 0);
-    for (std::size_t i = begin; i < end; ++i) {
-        const std::uint32_t at = next[block.labels[i]]++;
-        position_[i - begin] = at;
+    each([&](std::size_t i, std::size_t part) {
+        const std::uint32_t at = next[part]++;
+        rows_.push_back(static_cast<std::uint32_t>(i - begin));
+        position_.push_back(at);
         root_.valid[at / 64] |= std::uint64_t{1} << (at % 64);
-    }
+    });
     root_.columns.resize(first_code_.back());
     std::iota(root_.columns.begin(), root_.columns.end(), 0);
     root_.rows.assign(root_.columns.size() * root_.n_words, 0);
     for (const int f : features_from(0, offset_.size(), 0)) {
         const std::uint8_t *codes = block.codes.data() + f * n_rows + begin;
         std::uint64_t *words = root_.rows.data() + static_cast<std::size_t>(first_code_[f]) * root_.n_words;
-        for (std::size_t i = 0; i < position_.size(); ++i) {
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
             const std::uint32_t at = position_[i];
-            words[static_cast<std::size_t>(codes[i]) * root_.n_words + at / 64] |= std::uint64_t{1} << (at % 64);
+            words[static_cast<std::size_t>(codes[rows_[i]]) * root_.n_words + at / 64] |= std::uint64_t{1} << (at % 64);
         }
     }
 }

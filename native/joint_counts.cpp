@@ -1,6 +1,7 @@
 #include "joint_counts.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -14,7 +15,7 @@ constexpr std::size_t chunk_rows = 2048;
 /// The same for bitsets, which are read many times over and take a bit a code.
 constexpr std::size_t bits_rows = std::size_t{1} << 17;
 /// Whole counts of so many rows fit in 32 bits.
-constexpr std::size_t most_rows = std::size_t{1} << 31;
+constexpr std::size_t most_rows = (std::size_t{1} << 31) - 1;
 
 class JointCounter {
   public:
@@ -126,17 +127,17 @@ class JointCounter {
 };
 
 /// Whether every code and label has a place in the tables: what comes from files may not be what was written to them.
-void check_range(const RowBlock &block, std::span<const std::int32_t> sets, const std::vector<int> &n_codes,
-                 int n_classes) {
+void check_range(const RowBlock &block, std::size_t begin, std::size_t end, std::span<const std::int32_t> sets,
+                 const std::vector<int> &n_codes, int n_classes) {
     const std::size_t n_rows = block.labels.size();
     std::vector<char> counted(n_codes.size(), 0);
     for (const std::int32_t feature : sets) {
         counted[feature] = 1;
     }
-    for (std::size_t f = 0; f < n_codes.size() && n_rows > 0; ++f) {
+    for (std::size_t f = 0; f < n_codes.size(); ++f) {
         const std::uint8_t *codes = block.codes.data() + f * n_rows;
         std::uint8_t largest = 0;
-        for (std::size_t i = 0; i < n_rows; ++i) {
+        for (std::size_t i = begin; i < end; ++i) {
             largest = std::max(largest, codes[i]);
         }
         if (counted[f] && largest >= n_codes[f]) {
@@ -145,13 +146,43 @@ void check_range(const RowBlock &block, std::span<const std::int32_t> sets, cons
                                         " codes; the rows were coded for other features, or are damaged.");
         }
     }
-    if (n_rows > 0 && *std::max_element(block.labels.begin(), block.labels.end()) >= n_classes) {
+    if (std::any_of(block.labels.begin() + begin, block.labels.begin() + end,
+                    [&](int label) { return label >= n_classes; })) {
         throw std::invalid_argument("A row has a label beyond the " + std::to_string(n_classes) +
                                     " classes; the rows were coded for another target, or are damaged.");
     }
 }
 
 } // namespace
+
+std::vector<std::int32_t> all_sets(int n_features, int width) {
+    std::vector<std::int32_t> sets;
+    std::vector<std::int32_t> set(width);
+    std::iota(set.begin(), set.end(), 0);
+    for (int last = width <= n_features ? 0 : -1; last >= 0;) {
+        sets.insert(sets.end(), set.begin(), set.end());
+        last = width - 1;
+        while (last >= 0 && set[last] == n_features - width + last) {
+            --last;
+        }
+        if (last >= 0) {
+            std::iota(set.begin() + last, set.end(), set[last] + 1);
+        }
+    }
+    return sets;
+}
+
+JointExtent extent_of_all_sets(const std::vector<int> &n_codes, int width) {
+    std::vector<JointExtent> by_width(width + 1);
+    by_width[0] = {1.0, 1.0};
+    for (const int k : n_codes) {
+        for (int n = width; n > 0; --n) {
+            by_width[n].sets += by_width[n - 1].sets;
+            by_width[n].cells += k * by_width[n - 1].cells;
+        }
+    }
+    return by_width[width];
+}
 
 std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes) {
     std::size_t total = 0;
@@ -165,29 +196,30 @@ std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std:
     return total;
 }
 
-void count_joint(const RowBlock &block, std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes,
-                 int n_classes, double *tables) {
-    check_range(block, sets, n_codes, n_classes);
-    const std::size_t n_rows = block.labels.size();
-    if (block.weights.empty() && width > 1) {
+void count_joint(const RowBlock &block, std::size_t begin, std::size_t end, std::span<const std::int32_t> sets,
+                 int width, const std::vector<int> &n_codes, int n_classes, double *tables) {
+    check_range(block, begin, end, sets, n_codes, n_classes);
+    const std::span<const double> weights =
+        block.weights.empty() ? block.weights : block.weights.subspan(begin, end - begin);
+    if (width > 1 && JointBits::suits(weights)) {
         JointBits bits(sets, width, n_codes, n_classes);
-        for (std::size_t begin = 0; bits.pays() && begin < n_rows; begin += bits_rows) {
-            bits.count(block, begin, std::min(n_rows, begin + bits_rows), tables);
-        }
         if (bits.pays()) {
+            for (; begin < end; begin += bits_rows) {
+                bits.count(block, begin, std::min(end, begin + bits_rows), tables);
+            }
             return;
         }
     }
     JointCounter counter(block, sets, width, n_codes, n_classes);
-    if (!block.weights.empty()) {
-        counter.run(0, n_rows, tables);
+    if (!weights.empty()) {
+        counter.run(begin, end, tables);
         return;
     }
     // Whole numbers first: they are faster to add to, and half as large.
     std::vector<std::int32_t> whole(joint_size(sets, width, n_codes, n_classes));
-    for (std::size_t begin = 0; begin < n_rows; begin += most_rows - 1) {
+    for (; begin < end; begin += most_rows) {
         std::fill(whole.begin(), whole.end(), 0);
-        counter.run(begin, std::min(n_rows, begin + most_rows - 1), whole.data());
+        counter.run(begin, std::min(end, begin + most_rows), whole.data());
         for (std::size_t i = 0; i < whole.size(); ++i) {
             tables[i] += whole[i];
         }

@@ -15,12 +15,22 @@ struct RowBlock {
     std::span<const double> weights; ///< empty: every row weighs one
 };
 
+/// All sets of `width` of so many features, in order, one after the other.
+std::vector<std::int32_t> all_sets(int n_features, int width);
+
+/// How many these are, and how many combinations of codes they have together; as numbers they may be huge.
+struct JointExtent {
+    double sets = 0.0;
+    double cells = 0.0;
+};
+JointExtent extent_of_all_sets(const std::vector<int> &n_codes, int width);
+
 /// How many counts the tables of these sets have: [code]...[code][class] each, one after the other.
 std::size_t joint_size(std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes, int n_classes);
 
-/// Adds the joint counts of sets of `width` features, in the order of the features in the set, to their tables. Sets
+/// Adds the joint counts of sets of `width` features over the rows begin .. end - 1 to their tables. Sets
 /// that begin alike are best given one after the other. Throws where a code or a label is beyond its range.
-void count_joint(const RowBlock &block, std::span<const std::int32_t> sets, int width, const std::vector<int> &n_codes,
-                 int n_classes, double *tables);
+void count_joint(const RowBlock &block, std::size_t begin, std::size_t end, std::span<const std::int32_t> sets,
+                 int width, const std::vector<int> &n_codes, int n_classes, double *tables);
 
 } // namespace omtree

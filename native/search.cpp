@@ -14,6 +14,7 @@
 #include "search_build.hpp"
 #include "search_multiway.hpp"
 #include "search_row_counter.hpp"
+#include "search_row_source.hpp"
 #include "search_tables.hpp"
 
 namespace omtree {
@@ -55,13 +56,20 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
     return samples;
 }
 
+/// The loss that no tree avoids.
+template <typename Count> double floor_of(const Samples<Count> &samples) {
+    return std::accumulate(samples.floor.begin(), samples.floor.end(), 0.0);
+}
+
 template <typename Count> class Run {
   public:
-    /// With a store the counts come from there, without one from the rows of the problem.
-    Run(const SearchProblem &problem, Control &control, double total, JointStore<Count> *store = nullptr)
-        : problem_(problem), control_(control), store_(store), shared_(problem, total),
-          samples_(store != nullptr ? TableCounter<Count>(shared_, *store).root()
-                                    : expand<Count>(problem, shared_.cost)) {}
+    Run(const SearchProblem &problem, Control &control, double total, Samples<Count> samples)
+        : problem_(problem), control_(control), shared_(problem, total), samples_(std::move(samples)),
+          floor_(floor_of(samples_)) {}
+    /// Counts from elsewhere; `floor` is what no tree avoids, as far as that is known.
+    Run(const SearchProblem &problem, Control &control, double total, JointStore<Count> &store, double floor)
+        : problem_(problem), control_(control), store_(&store), shared_(problem, total),
+          samples_(TableCounter<Count>(shared_, store).root()), floor_(floor) {}
 
     SearchResult operator()() {
         SearchResult result;
@@ -69,15 +77,17 @@ template <typename Count> class Run {
         Values best;
         add_searcher();
         searchers_[0]->start(samples_, budget, best);
-        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         result.finished = true;
+        try {
+            searchers_[0]->close(samples_);
+        } catch (const Stopped &) {
+            // Even this may have to be counted elsewhere.
+            result.finished = false;
+        }
+        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         depth_of_.assign(budget + 1, 0);
         score_.assign(problem_.features.size(), 0.0);
-        double floor = 0.0;
-        for (const double value : samples_.floor) {
-            floor += value;
-        }
-        const double enough = problem_.use_bounds ? floor + shared_.cost.tolerance() : -infinity;
+        const double enough = problem_.use_bounds ? floor_ + shared_.cost.tolerance() : -infinity;
         for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
             // A tree of this depth has more leaves than that.
             if (best.loss[std::min(depth + 1, budget)] <= enough) {
@@ -103,7 +113,7 @@ template <typename Count> class Run {
         }
         const bool proven = result.finished;
         build_all(best, budget, result);
-        result.bound = proven ? best.loss[budget] : std::min(floor, best.loss[budget]);
+        result.bound = proven ? best.loss[budget] : std::min(floor_, best.loss[budget]);
         result.statistics.cache_entries = shared_.cache.size();
         result.statistics.subproblems = statistics_.subproblems;
         result.statistics.cache_hits = statistics_.cache_hits;
@@ -135,6 +145,9 @@ template <typename Count> class Run {
             try {
                 for (int i = next++; i < n_features; i = next++) {
                     const int feature = order[i];
+                    if (searcher.used[feature]) {
+                        continue;
+                    }
                     Values mine;
                     {
                         const std::lock_guard lock(mutex);
@@ -167,6 +180,7 @@ template <typename Count> class Run {
         for (int i = 1; i < n_threads; ++i) {
             if (i == static_cast<int>(searchers_.size())) {
                 add_searcher();
+                searchers_[i]->close(samples_);
             }
             threads.emplace_back(work, std::ref(*searchers_[i]));
         }
@@ -274,9 +288,10 @@ template <typename Count> class Run {
 
     const SearchProblem &problem_;
     Control &control_;
-    JointStore<Count> *store_;
+    JointStore<Count> *store_ = nullptr;
     Shared<Count> shared_;
     Samples<Count> samples_;
+    double floor_;
     std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
     SearchStatistics statistics_;
     Control grace_; ///< for building trees once the time is up
@@ -290,7 +305,20 @@ template <typename Count>
 SearchResult run_tables(const SearchProblem &problem, JointSource &source, double total, std::size_t bytes,
                         Control &control) {
     JointStore<Count> store(problem, source, bytes);
-    return Run<Count>(problem, control, total, &store)();
+    return Run<Count>(problem, control, total, store, 0.0)();
+}
+
+template <typename Count> SearchResult run_rows(const SearchProblem &problem, double total, Control &control) {
+    Samples<Count> samples = expand<Count>(problem, LeafCost<Count>(problem, total));
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (RowSource::pays(problem, samples.size)) {
+            const double floor = floor_of(samples);
+            RowSource source(problem, std::move(samples), control);
+            JointStore<Count> store(problem, source, RowSource::most_bytes);
+            return Run<Count>(problem, control, total, store, floor)();
+        }
+    }
+    return Run<Count>(problem, control, total, std::move(samples))();
 }
 
 /// The problem without depth that no tree can have, as each feature is split once on a path.
@@ -326,9 +354,9 @@ SearchResult search_trees(const SearchProblem &asked, Control &control) {
         return BinarySearch(problem, control, total, every_size).run();
     }
     if (integers && total < 2e9) {
-        return Run<std::int32_t>(problem, control, total)();
+        return run_rows<std::int32_t>(problem, total, control);
     }
-    return Run<double>(problem, control, total)();
+    return run_rows<double>(problem, total, control);
 }
 
 } // namespace omtree

@@ -28,7 +28,7 @@ struct SearchFeature {
     const std::uint8_t *codes = nullptr;
 };
 
-enum class Counting : std::uint8_t { automatic, bits, histogram };
+enum class Counting : std::uint8_t { automatic, bits, histogram, tables };
 
 struct SearchProblem {
     std::vector<SearchFeature> features; ///< in graph order

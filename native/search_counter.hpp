@@ -18,9 +18,9 @@ template <typename Count> class Counter {
     virtual std::vector<Count> totals(const Samples<Count> &samples) = 0;
     /// Adds the counts of a feature: [code][class].
     virtual void feature(const Samples<Count> &samples, int feature, Count *histogram) = 0;
-    /// Joint counts of a feature with every feature: one histogram per code of the feature. They are there until the
-    /// next question.
-    virtual const Count *slab(const Samples<Count> &samples, int feature) = 0;
+    /// Joint counts of a feature with every feature that is not used: one histogram per code of the feature. They are
+    /// there until the next question.
+    virtual const Count *slab(const Samples<Count> &samples, int feature, const std::vector<char> &used) = 0;
     /// Joint counts of all pairs of features that are not used, apart for each code of this one; false where they would
     /// take too much room.
     virtual bool cube(const Samples<Count> &samples, int feature, const std::vector<char> &used, const Check &check,

@@ -39,6 +39,14 @@ struct PairView {
     int n_classes;
 };
 
+/// Up to sixteen features whose counts lie side by side: [code][class][feature].
+struct LaneGroup {
+    int offset = 0;
+    int k = 0; ///< most codes of those that may be split
+    bool subsets = false;
+    std::int32_t penalty[16] = {}; ///< keeps features that may not be split, and lanes without one, from being chosen
+};
+
 struct Kernels {
     const char *name;
     /// Adds to `counts`; only samples in `mask` count when it is given.
@@ -55,8 +63,8 @@ struct Kernels {
                             const std::int32_t *penalty, void *scratch, std::int32_t *best);
     void (*split_subsets)(const std::int32_t *histogram, int k, int n_classes, std::int32_t support, int most,
                           const std::int32_t *penalty, void *scratch, std::int32_t *best);
-    /// Least loss over sixteen features of one leaf per code, whatever the support.
-    std::int32_t (*split_floor)(const std::int32_t *histogram, int k, int n_classes, const std::int32_t *penalty);
+    /// Least loss over all features of one leaf per code, whatever the support.
+    std::int32_t (*split_floor)(const std::int32_t *histogram, const LaneGroup *groups, int n_groups, int n_classes);
     /// Element by element; n is a multiple of 16.
     void (*add)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);
     void (*subtract)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);

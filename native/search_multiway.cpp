@@ -106,7 +106,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
         return;
     }
     if (depth == 2) {
-        second_feature(counter_->slab(samples, feature), feature, budget, upper, out, record);
+        second_feature(counter_->slab(samples, feature, used), feature, budget, upper, out, record);
         return;
     }
     count();
@@ -172,11 +172,48 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
           });
 }
 
+template <typename Count> std::vector<int> Searcher<Count>::close(const Samples<Count> &samples) {
+    std::vector<int> closed;
+    if (!problem_.use_bounds) {
+        return closed;
+    }
+    std::vector<Count> counts;
+    for (int f = 0; f < n_features_; ++f) {
+        if (used[f]) {
+            continue;
+        }
+        counts.assign(problem_.features[f].n_codes * n_classes_, 0);
+        counter_->feature(samples, f, counts.data());
+        double total = 0.0;
+        double largest = 0.0;
+        for (int code = 0; code < problem_.features[f].n_codes; ++code) {
+            const double weight = shared_.cost.weight(counts.data() + code * n_classes_);
+            total += weight;
+            largest = std::max(largest, weight);
+        }
+        if (!shared_.cost.supported(total - largest)) {
+            used[f] = 1;
+            closed.push_back(f);
+        }
+    }
+    return closed;
+}
+
 template <typename Count>
 void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
                             const std::vector<double> &upper, Values &out) {
     start(samples, budget, out);
     if (depth > 0 && budget > 1) {
+        // Opened again even when the search is stopped below.
+        struct Closed {
+            std::vector<char> &used;
+            std::vector<int> features;
+            ~Closed() {
+                for (const int feature : features) {
+                    used[feature] = 0;
+                }
+            }
+        } const closed{used, depth > 2 ? close(samples) : std::vector<int>()};
         std::vector<int> order(n_features_);
         std::iota(order.begin(), order.end(), 0);
         if (depth > 2 && problem_.use_bounds) {

@@ -72,16 +72,18 @@ template <typename Count> struct Shared {
 class CodeBits {
   public:
     /// Fills the cube; false where a histogram is cheaper or asked for. `check` may end it by throwing, `whole` is the
-    /// sum over all codes of the feature where that is known.
-    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, int feature,
-                    const std::function<void()> &check, const std::int32_t *whole, std::vector<std::int32_t> &cube);
+    /// sum over all codes of the feature where that is known. Features in use, but for this one, are not counted.
+    bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
+                    const std::vector<char> &used, int feature, const std::function<void()> &check,
+                    const std::int32_t *whole, std::vector<std::int32_t> &cube);
     /// Joint counts of all pairs of features, kept for as long as the samples are the same; false likewise.
     std::uint64_t table_id() const { return table_id_; } ///< the samples that were counted last
     bool count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
-                     std::vector<std::int32_t> &table);
+                     const std::vector<char> &used, std::vector<std::int32_t> &table);
 
   private:
-    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples);
+    void build(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples, const std::vector<char> &used,
+               int splitting);
     void count(const Shared<std::int32_t> &shared, const BitNode &node, std::int32_t *to);
 
     std::uint64_t id_ = 0;
@@ -89,6 +91,7 @@ class CodeBits {
     BitNode node_;
     BitNode part_;
     std::vector<std::int32_t> pairs_;
+    std::vector<int> place_; ///< by code: among the columns of the node
     std::vector<int> position_;
     std::vector<int> class_stride_;
 };
@@ -109,7 +112,11 @@ template <typename Count> class Searcher {
     /// Who says from now on when to stop.
     void watch(Control &control) { control_ = &control; }
 
-    std::vector<char> used; ///< features split on the path, where each may be split once
+    /// Marks the features in which no two children would have the support, and says which these are: neither here nor
+    /// below can they be split.
+    std::vector<int> close(const Samples<Count> &samples);
+
+    std::vector<char> used; ///< features that may not be split: each may be once on a path
     SearchStatistics statistics;
 
   private:
@@ -146,7 +153,7 @@ template <typename Count> class Searcher {
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
 
-    void penalties(const typename Shared<Count>::Group &group, std::int32_t *penalty) const;
+    void find_open();
     double split_floor(const Count *histogram, double leaf);
 
     /// One more split into leaves, from the counts of all features.
@@ -177,7 +184,8 @@ template <typename Count> class Searcher {
     int n_features_;
     int n_classes_;
     std::vector<std::unique_ptr<Level>> levels_;
-    bool at_once_ = false; ///< whether the kernels for groups of features apply
+    bool at_once_ = false;        ///< whether the kernels for groups of features apply
+    std::vector<LaneGroup> open_; ///< features that may be split below
     std::vector<std::uint64_t> scratch_;
 };
 

@@ -51,7 +51,7 @@ void Partition::reset(Family family, int k, bool missing, int max_children, int 
     } else {
         std::fill(usable_.begin(), usable_.end(), 1);
     }
-    step_stride_ = child_budget + budget + 9;
+    step_stride_ = budget + 2 * room + 1;
     values_.resize(static_cast<std::size_t>(n_blocks_) * (child_budget + 1));
     best_.assign(budget + 1, infinity);
 }
@@ -93,13 +93,20 @@ OMTREE_CLONES static void add_block(const double *from, const double *value, int
     for (int first = 1; first <= budget; first += 8) {
         Eight best;
         std::memcpy(&best, to + first, sizeof best);
-        for (int own = 1; own <= child_budget; ++own) {
+        const int most = child_budget < first + 7 ? child_budget : first + 7;
+        for (int own = 1; own <= most; ++own) {
             Eight total;
             std::memcpy(&total, from + first - own, sizeof total);
             total += value[own];
             best = total < best ? total : best;
         }
         std::memcpy(to + first, &best, sizeof best);
+    }
+}
+
+OMTREE_CLONES static void fill_infinite(double *to, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        to[i] = infinity;
     }
 }
 
@@ -117,14 +124,23 @@ void Partition::relax(int from, int to, int block) {
     while (most > 1 && value[most - 1] == value[most]) {
         --most;
     }
-    add_block(state(from), value, budget_, most, state(to));
+    const int limit = std::min(budget_, reach_[from] + most);
+    reach_[to] = std::max(reach_[to], limit);
+    add_block(state(from), value, limit, most, state(to));
+}
+
+/// No way has reached any of the states yet, but for the empty one.
+void Partition::clear_states(std::size_t n) {
+    steps_.resize(n * step_stride_);
+    fill_infinite(steps_.data(), steps_.size());
+    reach_.assign(n, 0);
+    state(0)[0] = 0.0;
 }
 
 void Partition::solve_runs() {
     const int layers = limited() ? max_children_ : 1;
     const std::size_t states = (limited() ? (layers + 1) * 2 : 1 + missing_) * (k_ + 1);
-    steps_.assign(states * step_stride_, infinity);
-    state(0)[0] = 0.0;
+    clear_states(states);
     for (int layer = 0; layer < layers; ++layer) {
         const int next = limited() ? layer + 1 : layer;
         if (missing_) {
@@ -146,19 +162,18 @@ void Partition::solve_runs() {
     }
 }
 
+/// States are the codes that are dealt with: any of them, so that those beside a block are among the states, too.
 void Partition::solve_subsets() {
     const int n = 1 << k_;
     const int layers = limited() ? max_children_ : 1;
-    steps_.assign(static_cast<std::size_t>(layers + 1) * n * step_stride_, infinity);
-    state(0)[0] = 0.0;
+    clear_states(static_cast<std::size_t>(layers + 1) * n);
     for (int layer = 0; layer < layers; ++layer) {
         const int next = limited() ? layer + 1 : layer;
-        for (int done = 0; done < n - 1; ++done) {
-            const int rest = n - 1 - done;
-            const int lowest = rest & -rest;
-            for (int block = rest; block > 0; block = (block - 1) & rest) {
+        for (int done = 1; done < n; ++done) {
+            const int lowest = done & -done;
+            for (int block = done; block > 0; block = (block - 1) & done) {
                 if (block & lowest) {
-                    relax(layer * n + done, next * n + (done | block), block);
+                    relax(layer * n + (done ^ block), next * n + done, block);
                 }
             }
         }
@@ -176,8 +191,7 @@ void Partition::solve() {
     if (family_ == Family::subset) {
         solve_subsets();
     } else if (family_ == Family::value) {
-        steps_.assign(static_cast<std::size_t>(k_ + 1) * step_stride_, infinity);
-        state(0)[0] = 0.0;
+        clear_states(k_ + 1);
         for (int p = 0; p < k_ && (max_children_ == 0 || k_ <= max_children_); ++p) {
             relax(p, p + 1, p);
         }
@@ -207,9 +221,12 @@ void Partition::solve() {
 }
 
 bool Partition::beside(int block, std::vector<double> &out) {
-    const bool runs = family_ == Family::interval || family_ == Family::run;
-    if (!runs || missing_ || limited()) {
+    if (family_ == Family::value || missing_ || limited()) {
         return false;
+    }
+    if (family_ == Family::subset) {
+        out.assign(state((1 << k_) - 1 - block), state((1 << k_) - 1 - block) + budget_ + 1);
+        return true;
     }
     out.assign(budget_ + 1, infinity);
     const auto keep = [&](const double *value, int most) {
@@ -226,20 +243,20 @@ bool Partition::beside(int block, std::vector<double> &out) {
         const int end = block % k_ + 1;
         const std::size_t width = step_stride_;
         steps_back_.assign((k_ + 1) * width, infinity);
-        steps_back_[k_ * width + child_budget_] = 0.0;
+        steps_back_[k_ * width + room] = 0.0;
         for (int from = k_ - 1; from >= end; --from) {
-            double *to = &steps_back_[from * width + child_budget_];
+            double *to = &steps_back_[from * width + room];
             for (int until = from + 1; until <= k_; ++until) {
                 const int other = run(from, until);
                 const double *value = values(other);
                 if (!usable_[other] || value[child_budget_] == infinity) {
                     continue;
                 }
-                add_block(&steps_back_[until * width + child_budget_], value, budget_, child_budget_, to);
+                add_block(&steps_back_[until * width + room], value, budget_, child_budget_, to);
             }
         }
         const double *left = state(run_state(0, false, begin));
-        const double *right = &steps_back_[end * width + child_budget_];
+        const double *right = &steps_back_[end * width + room];
         for (int a = 0; a <= budget_; ++a) {
             for (int b = 0; a + b <= budget_; ++b) {
                 out[a + b] = std::min(out[a + b], left[a] + right[b]);
@@ -295,7 +312,7 @@ void Partition::choice(int m, std::vector<std::pair<int, int>> &out) const {
         for (int done = n - 1; done > 0;) {
             const double value = state(layer * n + done)[m];
             layer -= layered;
-            // The block added last is the one with the highest of the lowest codes; any that fits will do.
+            // The block added last has the lowest code; any that fits will do.
             for (int block = done; block > 0; block = (block - 1) & done) {
                 if (came_by(layer * n + (done & ~block), block, value, m, out)) {
                     done &= ~block;

@@ -40,6 +40,9 @@ class Partition {
     void choice(int m, std::vector<std::pair<int, int>> &out) const;
 
   private:
+    static constexpr int room = 8; ///< before and after the values of a state, which are taken eight at a time
+
+    void clear_states(std::size_t n);
     void solve_runs();
     void solve_subsets();
     void relax(int from, int to, int block);
@@ -49,8 +52,8 @@ class Partition {
     int run_state(int layer, bool placed_missing, int placed) const {
         return (layer * 2 + placed_missing) * (k_ + 1) + placed;
     }
-    double *state(int index) { return &steps_[index * step_stride_ + child_budget_]; }
-    const double *state(int index) const { return &steps_[index * step_stride_ + child_budget_]; }
+    double *state(int index) { return &steps_[index * step_stride_ + room]; }
+    const double *state(int index) const { return &steps_[index * step_stride_ + room]; }
     const double *values(int block) const { return &values_[static_cast<std::size_t>(block) * (child_budget_ + 1)]; }
 
     Family family_ = Family::interval;
@@ -60,13 +63,14 @@ class Partition {
     int budget_ = 0;
     int child_budget_ = 0;
     int n_blocks_ = 0;
-    std::size_t step_stride_ = 0; ///< with room before and after for eight numbers of leaves at a time
+    std::size_t step_stride_ = 0;
     std::vector<char> usable_;
     std::vector<double> values_;
     std::vector<double> best_;
     std::vector<int> single_; ///< per m: position split off against all others, or -1
     std::vector<int> single_leaves_;
     std::vector<double> steps_;
+    std::vector<int> reach_;         ///< most leaves a way to each state has
     std::vector<double> steps_back_; ///< the same from the right, for plain runs
 };
 

@@ -58,9 +58,10 @@ void RowCounter<Count>::count_pairs(const Samples<Count> &samples, int feature, 
     }
 }
 
-template <typename Count> const Count *RowCounter<Count>::slab(const Samples<Count> &samples, int feature) {
+template <typename Count>
+const Count *RowCounter<Count>::slab(const Samples<Count> &samples, int feature, const std::vector<char> &used) {
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (code_bits_.count_table(shared_, samples, pair_table_)) {
+        if (code_bits_.count_table(shared_, samples, used, pair_table_)) {
             return counted_slab(samples, feature);
         }
     }
@@ -145,7 +146,7 @@ bool RowCounter<Count>::cube(const Samples<Count> &samples, int feature, const s
     }
     cube.assign(table * n_codes, 0);
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (code_bits_.count_cube(shared_, samples, feature, check, counted_slab(samples, 0), cube)) {
+        if (code_bits_.count_cube(shared_, samples, used, feature, check, counted_slab(samples, 0), cube)) {
             return true;
         }
     }

@@ -15,7 +15,7 @@ template <typename Count> class RowCounter final : public Counter<Count> {
 
     std::vector<Count> totals(const Samples<Count> &samples) override;
     void feature(const Samples<Count> &samples, int feature, Count *histogram) override;
-    const Count *slab(const Samples<Count> &samples, int feature) override;
+    const Count *slab(const Samples<Count> &samples, int feature, const std::vector<char> &used) override;
     bool cube(const Samples<Count> &samples, int feature, const std::vector<char> &used, const Check &check,
               std::vector<Count> &cube) override;
     void restrict(const Samples<Count> &samples, int feature, const std::vector<std::uint8_t> &codes, bool all_columns,

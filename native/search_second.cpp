@@ -50,15 +50,15 @@ template <typename Count> void Searcher<Count>::raise_floors(Level &level, int f
     level.pair_floors.assign(static_cast<std::size_t>(n_codes) * n_features_, 0.0);
     level.cell_floors.assign(static_cast<std::size_t>(n_codes) * shared_.n_codes, 0.0);
     std::vector<Count> counts(n_classes_);
-    for (const int code : level.present) {
-        double least = shared_.cost.loss(level.histogram.data() + code * n_classes_);
-        double *floors = &level.pair_floors[static_cast<std::size_t>(code) * n_features_];
-        for (int other = 0; other < n_features_; ++other) {
-            if (used[other]) {
-                continue;
-            }
-            used[other] = !problem_.binary;
-            const auto [offset, code_stride, class_stride] = shared_.place[other];
+    for (int other = 0; other < n_features_; ++other) {
+        if (used[other]) {
+            continue;
+        }
+        used[other] = !problem_.binary;
+        find_open();
+        const auto [offset, code_stride, class_stride] = shared_.place[other];
+        for (const int code : level.present) {
+            double *floors = &level.pair_floors[static_cast<std::size_t>(code) * n_features_];
             const std::size_t first = static_cast<std::size_t>(code) * shared_.n_codes + shared_.first_code[other];
             for (int b = 0; b < problem_.features[other].n_codes; ++b) {
                 const Count *row = level.cube.data() + (first + b) * width;
@@ -69,8 +69,15 @@ template <typename Count> void Searcher<Count>::raise_floors(Level &level, int f
                 level.cell_floors[first + b] = leaf > 0.0 ? split_floor(row, leaf) : 0.0;
                 floors[other] += level.cell_floors[first + b];
             }
-            used[other] = 0;
-            least = std::min(least, floors[other]);
+        }
+        used[other] = 0;
+    }
+    for (const int code : level.present) {
+        double least = shared_.cost.loss(level.histogram.data() + code * n_classes_);
+        for (int other = 0; other < n_features_; ++other) {
+            if (!used[other]) {
+                least = std::min(least, level.pair_floors[static_cast<std::size_t>(code) * n_features_ + other]);
+            }
         }
         level.all_floors += std::max(0.0, least - level.floors[code]);
         level.floors[code] = std::max(level.floors[code], least);

@@ -145,12 +145,19 @@ void Searcher<Count>::last_feature(const Count *counts, int feature, int budget,
     accept(level.partition, level.present, feature, budget, upper, out, record);
 }
 
-/// Keeps features that may not be split, and lanes without one, from being chosen.
-template <typename Count>
-void Searcher<Count>::penalties(const typename Shared<Count>::Group &group, std::int32_t *penalty) const {
-    std::fill_n(penalty, 16, no_leaf);
-    for (std::size_t lane = 0; lane < group.features.size(); ++lane) {
-        penalty[lane] = used[group.features[lane]] ? no_leaf : 0;
+/// Finds out which features may be split below, for the kernels that split many at once.
+template <typename Count> void Searcher<Count>::find_open() {
+    open_.clear();
+    for (const auto &group : shared_.groups) {
+        LaneGroup lanes{group.offset, 0, group.subsets, {}};
+        for (int lane = 0; lane < 16; ++lane) {
+            const bool open = lane < static_cast<int>(group.features.size()) && !used[group.features[lane]];
+            lanes.penalty[lane] = open ? 0 : no_leaf;
+            lanes.k = open ? std::max(lanes.k, problem_.features[group.features[lane]].n_codes) : lanes.k;
+        }
+        if (lanes.k > 0) {
+            open_.push_back(lanes);
+        }
     }
 }
 
@@ -175,12 +182,10 @@ void Searcher<Count>::last_split(const Count *histogram, int budget, const std::
             void *scratch = scratch_.data();
             std::size_t room = scratch_.size() * 8;
             scratch = std::align(64, shared_.scratch, scratch, room);
-            for (const auto &group : shared_.groups) {
-                alignas(64) std::int32_t penalty[16];
-                penalties(group, penalty);
+            for (const LaneGroup &group : open_) {
                 const auto &run = group.subsets ? kernels().split_subsets : kernels().split_intervals;
-                run(histogram + group.offset, group.k, n_classes_, shared_.support, std::min(most, group.k), penalty,
-                    scratch, best);
+                run(histogram + group.offset, group.k, n_classes_, shared_.support, std::min(most, group.k),
+                    group.penalty, scratch, best);
             }
             for (int m = 2; m <= budget; ++m) {
                 const std::int32_t value = best[std::min(m, most)];
@@ -219,16 +224,13 @@ template <typename Count> double Searcher<Count>::split_floor(const Count *histo
     for (const int feature : shared_.alone) {
         scalar(feature);
     }
-    for (const auto &group : shared_.groups) {
-        if constexpr (std::is_same_v<Count, std::int32_t>) {
-            if (at_once_ && problem_.counting != Counting::histogram) {
-                const std::int32_t *counts_of_group = histogram + group.offset;
-                alignas(64) std::int32_t penalty[16];
-                penalties(group, penalty);
-                least = std::min<double>(least, kernels().split_floor(counts_of_group, group.k, n_classes_, penalty));
-                continue;
-            }
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (at_once_ && problem_.counting != Counting::histogram) {
+            const int n_groups = static_cast<int>(open_.size());
+            return std::min<double>(least, kernels().split_floor(histogram, open_.data(), n_groups, n_classes_));
         }
+    }
+    for (const auto &group : shared_.groups) {
         for (const int feature : group.features) {
             scalar(feature);
         }
@@ -311,19 +313,20 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
                 slab[static_cast<std::size_t>(code) * width + offset + code * code_stride + c * class_stride];
         }
     }
+    const char before = used[feature];
+    used[feature] = before || !problem_.binary;
+    find_open();
     // A loss below which no tree gets, by code: one more split into as many leaves as there are values.
     level.floors.assign(f.n_codes, 0.0);
     if (problem_.use_bounds && floors != nullptr) {
         std::copy_n(floors, f.n_codes, level.floors.begin());
     } else if (problem_.use_bounds) {
-        const char before = used[feature];
-        used[feature] = 1;
         for (int code = 0; code < f.n_codes; ++code) {
             const double leaf = shared_.cost.loss(level.histogram.data() + code * n_classes_);
             level.floors[code] = leaf > 0.0 ? split_floor(slab + static_cast<std::size_t>(code) * width, leaf) : 0.0;
         }
-        used[feature] = before;
     }
+    used[feature] = before;
     if (!begin(level, feature, 2, budget)) {
         return;
     }

@@ -60,7 +60,7 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
             }
             if (!of_use) {
                 level.exact[block] = 0;
-                return;
+                return false;
             }
         }
         ++statistics.subproblems;
@@ -71,11 +71,15 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         level.child_upper[budget_of_block] =
             *std::max_element(level.child_upper.begin() + budget_of_block, level.child_upper.end());
         level.child_upper.resize(budget_of_block + 1);
+        const double floors_before = level.all_floors;
         evaluate(budget_of_block, level.values);
+        bool raised = level.all_floors != floors_before;
         for (int m = 1; m <= child_budget; ++m) {
-            values[m] =
-                std::max(problem_.use_bounds ? values[m] : 0.0, level.values.loss[std::min(m, budget_of_block)]);
+            const double found = level.values.loss[std::min(m, budget_of_block)];
+            raised = raised || found > values[m];
+            values[m] = std::max(problem_.use_bounds ? values[m] : 0.0, found);
         }
+        return raised;
     };
     if (!lazily) {
         for (int block = 0; block < partition.n_blocks(); ++block) {
@@ -101,8 +105,7 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
             }
         }
         for (const int block : wanted) {
-            find_out(block);
-            if (deep) {
+            if (find_out(block) && deep) {
                 partition.solve();
             }
         }

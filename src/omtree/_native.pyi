@@ -234,6 +234,7 @@ def attainable_vectors(
     demands: npt.NDArray[np.float64],
     at_least: npt.NDArray[np.float64],
     budget: float,
+    least: float,
     most_vectors: int,
     columns: Sequence[int],
     n_codes: Sequence[int],

@@ -20,10 +20,10 @@ from omtree.certificate import Certificate
 from omtree.cluster.frames import is_dask, predict_lazily
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.data.build import encode_rows
-from omtree.data.columns import as_frame, is_number_matrix, read_columns
+from omtree.data.columns import check_labels, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
-from omtree.disk.scan import as_scan, is_scan
+from omtree.disk.scan import Scan, as_scan, is_scan
 from omtree.family import TreeFamily
 from omtree.fitting import Plan
 from omtree.graph import FeatureGraph
@@ -151,7 +151,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise AttributeError(
-                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model."
+                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model, "
+                "and rows that fit into memory."
             )
         return np.array(family.losses)
 
@@ -222,8 +223,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise ValueError(
-                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, and "
-                "no constraints over the whole model."
+                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, no "
+                "constraints over the whole model, and rows that fit into memory."
             )
         if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
             raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
@@ -270,9 +271,13 @@ def is_elsewhere(X: Any) -> bool:
 
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
     """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
+    if isinstance(X, Scan):
+        raise ValueError(
+            "X is a scan, which only fit takes; read its rows in parts, or run omtree predict on the files."
+        )
     if is_into_dataframe(X):
         # Equal names are refused here, before scikit-learn stumbles over them.
-        as_frame(X)
+        check_labels(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     else:
         # What is a table of numbers already needs no check of the whole.

@@ -176,7 +176,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
-            numpy, pandas, polars or pyarrow.
+            numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
+            relation, a lazy frame, or a Dask frame.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional

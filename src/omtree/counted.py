@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omtree.data.table import CodeArray, Feature, Table
+from omtree.data.table import CodeArray, Feature, FloatArray, Table
 from omtree.problem import Path, Problem
 from omtree.training import Training
 
@@ -36,6 +36,10 @@ class CountedTraining(Training):
 
     def __len__(self) -> int:
         return int(self.columns.n_samples)
+
+    def table_and_means(self, features: tuple[Feature, ...]) -> tuple[Table, FloatArray | None]:
+        """There is no table: an order of features that looks at one is refused."""
+        raise ValueError(f"feature_order='importance' needs the rows in memory; name the columns, or {self.instead}.")
 
     def totals(self, features: tuple[Feature, ...]) -> Table:
         """All samples as one row, of which the weights of the classes are true and the codes are not."""

@@ -64,6 +64,24 @@ def workers():
         yield client
 
 
+def test_files_that_dask_would_read_together(tmp_path):
+    """Labels of a Parquet folder, of which Dask reads several files at once, stay with their rows.
+
+    Of an ordered categorical in such files Dask does not know the levels; that is told.
+    """
+    frame, label, _ = random_frame(5)
+    whole = pd.concat([frame.drop(columns="constant"), label], axis=1)
+    for part in range(4):
+        whole.iloc[225 * part : 225 * (part + 1)].to_parquet(tmp_path / f"part{part}.parquet")
+    rows = dd.read_parquet(tmp_path)
+    options = {"max_depth": 2, "binning": "quantile"}
+    with pytest.raises(ValueError, match=r"Column 'size' is an ordered categorical whose levels Dask does not know"):
+        OptimalTreeClassifier(**options).fit(rows, "label")
+    options["feature_kinds"] = {"size": ["S", "M", "L"]}
+    found = OptimalTreeClassifier(**options).fit(rows.drop(columns="label"), rows["label"])
+    same_model(found, OptimalTreeClassifier(**options).fit(frame.drop(columns="constant"), label))
+
+
 OPTIONS = [
     {"binning": "quantile"},
     {"binning": "quantile", "max_depth": 4, "n_bins": 4, "max_leaves": 9},

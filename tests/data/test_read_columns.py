@@ -200,3 +200,56 @@ def test_odd_names_come_through():
     """Quotes, spaces and empty names are names like any other."""
     names = ['a "b"', "it's", "", "x\ny", "größe"]
     assert read_columns(pd.DataFrame([[1] * 5], columns=names)).names == tuple(names)
+
+
+TEXTS = ["b", None, "a", "", "b", "ü", "a"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"n": range(7), "t": pd.array(TEXTS, dtype=pd.StringDtype("pyarrow"))}),
+        pd.DataFrame({"n": range(7), "t": pd.array(TEXTS, dtype=pd.StringDtype("python"))}),
+        pl.DataFrame({"n": range(7), "t": TEXTS}),
+        pl.concat(
+            [pl.DataFrame({"n": range(7), "t": TEXTS})[:3], pl.DataFrame({"n": range(7), "t": TEXTS})[3:]],
+            rechunk=False,
+        ),
+        pa.table({"n": range(7), "t": TEXTS}),
+        pa.table({"n": range(7), "t": pa.chunked_array([TEXTS[:2], [], TEXTS[2:]])}),
+    ],
+)
+@pytest.mark.parametrize("kinds", [None, {"t": ["ü", "b", "", "a", "z"]}])
+def test_texts_are_read_alike_wherever_they_are_kept(frame, kinds):
+    """Levels, codes and what is missing are those of the same cells in a column of objects."""
+    of_objects = read_columns(pd.DataFrame({"n": range(7), "t": pd.Series(TEXTS, dtype=object)}), kinds)
+    read = read_columns(frame, kinds)
+    assert read.names == ("n", "t")
+    for column, expected in zip(read, of_objects, strict=True):
+        assert (column.kind, column.levels, column.has_missing) == (
+            expected.kind,
+            expected.levels,
+            expected.has_missing,
+        )
+        assert column.values.dtype == expected.values.dtype
+        assert column.values.tolist() == expected.values.tolist()
+
+
+def test_frames_of_texts_alone():
+    """A frame with nothing but texts is read like the same frame with a number beside them."""
+    texts = pd.DataFrame({0: TEXTS, "t": TEXTS[::-1]}, dtype=pd.StringDtype("pyarrow"))
+    beside = texts.assign(n=1.0)
+    assert as_read(texts) == as_read(beside)[:2]
+    chosen = {0: ["ü", "b", "", "a"]}
+    assert as_read(texts, feature_kinds=chosen) == as_read(beside, feature_kinds=chosen)[:2]
+    with pytest.raises(ValueError, match="several columns named 't'"):
+        read_columns(texts.set_axis(["t", "t"], axis=1))
+
+
+def test_texts_that_are_all_missing():
+    """A column without any text says nothing, in whatever it is kept."""
+    frame = pd.DataFrame({"t": pd.array([None, None], dtype=pd.StringDtype("pyarrow"))})
+    (column,) = read_columns(frame)
+    assert column.kind == "numeric"
+    assert column.has_missing
+    assert np.isnan(column.values).all()

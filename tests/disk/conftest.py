@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import omtree.data.merging
+import omtree.disk.rows
 import omtree.disk.training
 
 
@@ -26,5 +27,5 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> None:
 def spilled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are too many for memory, and go to a file."""
     monkeypatch.setattr(omtree.disk.training, "SMALL_SHARE", 0.0)
-    monkeypatch.setattr(omtree.disk.training, "_TABLE_SHARE", 1e-7)
+    monkeypatch.setattr(omtree.disk.rows, "_TABLE_SHARE", 1e-7)
     monkeypatch.setattr(omtree.data.merging, "_FIRST_MERGE", 50)

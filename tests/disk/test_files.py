@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from tables import COLUMNS, assert_same_model, table, write_parquet
 
+from disk.tables import COLUMNS, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, scan
 from omtree.cli.reading import read_table
 from omtree.disk.scan import bytes_of
@@ -237,6 +237,8 @@ def test_wrong_use(tmp_path: Path) -> None:
     path = write_parquet(small(), tmp_path)
     with pytest.raises(ValueError, match="fit takes the target, weights and groups of a scan from the scan itself"):
         OptimalTreeClassifier().fit(scan(path, "y"), "y")
+    with pytest.raises(ValueError, match="X is a scan, which only fit takes"):
+        OptimalTreeClassifier(max_depth=1).fit(scan(path, "y")).predict(scan(path, "y"))
     with pytest.raises(ValueError, match="scan reads paths, DuckDB relations and lazy frames, not Table"):
         scan(small(), "y")
     with pytest.raises(ValueError, match="memory_limit='much' is no size; use such as '2GB'"):
@@ -265,7 +267,9 @@ def test_more_than_fits_is_refused_where_it_must(spilled: None, tmp_path: Path) 
     """What needs rows in memory says so, in one sentence, when there are too many of them."""
     path = write_parquet(table(), tmp_path)
     for options in ({"objective": "gini"}, {"objective": "f1"}, {"structure": "rules"}):
-        with pytest.raises(ValueError, match="do not fit into memory even when merged"):
+        with pytest.raises(ValueError, match=r"allow trees without constraints .*; raise memory_limit, or"):
             OptimalTreeClassifier(binning="quantile", **options).fit(scan(path, "y", columns=COLUMNS))
+    with pytest.raises(ValueError, match="feature_order='importance' needs the rows in memory; name the columns, or"):
+        OptimalTreeClassifier(feature_order="importance").fit(scan(path, "y", columns=COLUMNS))
     with pytest.raises(ValueError, match=r"rows of a numeric target need about .* raise memory_limit"):
         OptimalTreeRegressor().fit(scan(path, "amount", columns=COLUMNS))

@@ -9,15 +9,16 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import COLUMNS, table, write_parquet
 
-import omtree.disk.training
+from disk.tables import COLUMNS, table, write_parquet
 from omtree import OptimalTreeClassifier, scan
+from omtree.data.merging import Merger
 from omtree.progress import Event, listen
 
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")
@@ -97,15 +98,15 @@ def test_interrupt_leaves_nothing_behind(phase: str, tmp_path: Path) -> None:
     private.mkdir()
     code = """
         import sys
+        import omtree.disk.training
         from omtree import OptimalTreeClassifier, scan
         from omtree.progress import listen
+        omtree.disk.training.SMALL_SHARE = 0.0
         def note(event):
             if event.phase.startswith(sys.argv[3]):
                 print("now", flush=True)
-        import omtree.disk.training
-        omtree.disk.training.SMALL_SHARE = 0.0
         with listen(note):
-            while True:
+            for _ in range(50):
                 OptimalTreeClassifier(max_depth=1, binning="quantile").fit(
                     scan(sys.argv[1] + "/*.parquet", "y", temp_directory=sys.argv[2])
                 )
@@ -136,13 +137,13 @@ def test_reading_does_not_count_against_the_time_limit(
 ) -> None:
     """The time limit is for the search: slow disks do not make it end with a poor model."""
     path = write_parquet(table(), tmp_path)
-    encode = omtree.disk.training.encode_rows
+    add = Merger.add
 
-    def slowly(*arguments: object) -> object:
+    def slowly(*arguments: Any) -> bool:
         time.sleep(1.0)
-        return encode(*arguments)  # type: ignore[arg-type]
+        return add(*arguments)
 
-    monkeypatch.setattr(omtree.disk.training, "encode_rows", slowly)
+    monkeypatch.setattr(Merger, "add", slowly)
     model = OptimalTreeClassifier(max_depth=1, binning="quantile", time_limit=0.9)
     model.fit(scan(path, "y", columns=COLUMNS))
     assert model.certificate_.status == "optimal"

@@ -10,10 +10,10 @@ import duckdb
 import narwhals as nw
 import polars as pl
 import pytest
-from tables import COLUMNS, assert_same_model, table, write_parquet
 
 import omtree.disk.training
 import omtree.thresholds
+from disk.tables import COLUMNS, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, constraints, scan
 
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")
@@ -58,6 +58,16 @@ def test_numbers(way: str, binning: str, objective: str, tmp_path: Path) -> None
 def test_objectives(merged: None, objective: str, tmp_path: Path) -> None:
     """Other objectives of classes."""
     assert_same_model(*both(OptimalTreeClassifier(max_depth=2, objective=objective), tmp_path, "y"))
+
+
+def test_own_objective(merged: None, tmp_path: Path) -> None:
+    """A function of the class weights of a rule."""
+
+    def impure(rule: Any) -> float:
+        return 0.0 if rule.class_weights.max() > 0.8 * rule.weight else float(rule.weight)
+
+    model = OptimalTreeClassifier(max_depth=1, objective=impure, n_bins=3, binning="quantile")
+    assert_same_model(*both(model, tmp_path, "y"))
 
 
 def test_rules(merged: None, tmp_path: Path) -> None:

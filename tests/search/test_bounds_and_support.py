@@ -44,3 +44,31 @@ def test_bounds_respect_the_support(seed: int, splits: str) -> None:
         assert bounded.bound == bounded.value
     if splits == "binary":
         assert solve(problem, splits="binary", every_size=False).value == plain.value
+
+
+def skewed_problem(seed: int) -> Problem:
+    """Columns whose rarer values soon lack the support, so that deep down most features can no longer be split."""
+    rng = np.random.default_rng(1000 + seed)
+    n_rows, n_columns, n_classes = int(rng.integers(30, 90)), int(rng.integers(4, 8)), int(rng.integers(2, 4))
+    X = np.minimum(rng.geometric(0.6, (n_rows, n_columns)) - 1, rng.integers(1, 5, n_columns)).astype(float)
+    y = (X[:, :3].sum(axis=1) + (rng.random(n_rows) < 0.2)).astype(np.int64) % n_classes
+    columns = read_columns(X, dict.fromkeys(range(0, n_columns, 2), "nominal"))
+    features, _ = make_features(columns, y, n_classes)
+    table = make_table(columns, features, y, n_classes)
+    depth = int(rng.integers(3, 5))
+    support = float(rng.choice([1, 3, 6, 9]))
+    return Problem(
+        table, FeatureGraph(features), LinearLoss(1.0 - np.eye(n_classes)), depth, int(rng.integers(4, 13)), support
+    )
+
+
+@pytest.mark.parametrize("max_children", [None, 2])
+@pytest.mark.parametrize("seed", range(60))
+def test_features_without_the_support_are_not_missed(seed: int, max_children: int | None) -> None:
+    """Leaving out features that cannot be split, and limits from what stands beside a child: the same losses."""
+    problem = skewed_problem(seed)
+    plain = solve(problem, max_children=max_children, use_bounds=False)
+    for counting in ("auto", "bits", "histogram"):
+        bounded = solve(problem, max_children=max_children, counting=counting)  # type: ignore[arg-type]
+        assert bounded.losses.tolist() == plain.losses.tolist()
+    assert solve(problem, max_children=max_children, every_size=False).value == plain.value

@@ -12,6 +12,7 @@ from test_general import LIMITS, random_limits
 import datasets
 from omtree.deadline import Deadline
 from omtree.graph import FeatureGraph
+from omtree.limits import RuleLimits
 from omtree.losses import LinearLoss, MomentLoss
 from omtree.problem import Problem
 from omtree.search.fronts import attainable
@@ -96,6 +97,46 @@ def test_equals_all_trees(limits: str, splits: str) -> None:
                 tree = found.tree(i)
                 assert general_oracle.tree_vector(problem, forms, tree) == pytest.approx(found.vectors[i], abs=1e-8)
                 assert len(list(general_oracle.tree_leaves(problem, tree))) == found.leaves[i] <= problem.max_leaves
+
+
+def attained(problem: Problem, **options: object) -> set[tuple[float, ...]]:
+    """Loss and weight of the last label, of all trees near the optimum."""
+    ones = np.zeros_like(problem.costs)
+    ones[:, -1] = 1.0
+    budget = 0.3 * solve_general(problem).value
+    found = attainable(problem, np.stack([problem.costs, ones]), np.array([1.0, 0.1]), budget, **options)  # type: ignore[arg-type]
+    assert found.complete
+    for i in range(len(found)):
+        assert general_oracle.tree_vector(problem, np.stack([problem.costs, ones]), found.tree(i)) == pytest.approx(
+            found.vectors[i]
+        )
+    return {tuple(np.round(vector, 6) + 0.0) for vector in found.vectors}
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+def test_counts_are_as_good_as_rows(splits: str) -> None:
+    """Three levels from tables that add up, with bounds and without, have the vectors that every leaf's rows give."""
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 5])
+        table = datasets.random_table(rng, n_features=3, n_rows=40, max_values=4, n_classes=2)
+        costs = rng.integers(0, 5, size=(2, 2 + seed % 2)) / 1.0
+        support = float(rng.integers(1, 6))
+        problem = Problem(table, FeatureGraph(table.features), LinearLoss(costs), 3, 5, support)
+        by_rows = replace(problem, limits=RuleLimits(predicate=lambda conditions, rows, label: True))
+        expected = attained(by_rows, splits=splits)
+        assert attained(problem, splits=splits) == expected
+        assert attained(problem, splits=splits, use_bounds=False) == expected
+
+
+def test_budget_counts_from_a_bound_that_is_known() -> None:
+    """With a bound on the least sum the vectors are those within the budget of the bound."""
+    problem = medium_problem()
+    forms = np.array([problem.costs, [[0.0, 1.0], [0.0, 1.0]]])
+    prices = np.array([1.0, 0.25])
+    free = attainable(problem, forms, prices, 5.0)
+    known = attainable(problem, forms, prices, 7.0, least=free.best - 2.0)
+    assert known.best == free.best - 2.0
+    assert known.vectors == pytest.approx(free.vectors)
 
 
 def medium_problem() -> Problem:

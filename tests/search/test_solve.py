@@ -144,7 +144,7 @@ def test_accelerations_change_nothing(seed: int, splits: str, kinds: tuple) -> N
     problem = Problem(problem.table, problem.graph, problem.loss, 3, 7, problem.min_support)
     expected = solve(problem, splits=splits, use_bounds=False, use_cache=False, counting="histogram").losses
     for use_bounds, use_cache, counting, n_jobs in itertools.product(
-        [False, True], [False, True], ["bits", "histogram", "auto"], [1, 2]
+        [False, True], [False, True], ["bits", "histogram", "tables", "auto"], [1, 2]
     ):
         solution = solve(
             problem, splits=splits, use_bounds=use_bounds, use_cache=use_cache, counting=counting, n_jobs=n_jobs
@@ -161,7 +161,7 @@ def test_deep_trees(seed: int, splits: str) -> None:
     problem = random_problem(rng, n_features=4, n_rows=40, max_values=3, weights="integer")
     problem = Problem(problem.table, problem.graph, problem.loss, 5, 12, problem.min_support)
     expected = solve(problem, splits=splits, use_bounds=False, counting="histogram").losses
-    for counting, n_jobs in itertools.product(["bits", "histogram", "auto"], [1, 2]):
+    for counting, n_jobs in itertools.product(["bits", "histogram", "tables", "auto"], [1, 2]):
         solution = solve(problem, splits=splits, counting=counting, n_jobs=n_jobs)
         np.testing.assert_allclose(solution.losses, expected, atol=1e-9)
         check_trees(problem, solution, splits, None)

@@ -79,6 +79,33 @@ def test_binary_trees_cost_what_they_cost_in_memory(seed):
     np.testing.assert_array_equal(found.losses, expected.losses)
 
 
+def test_features_that_cannot_be_split_are_not_counted():
+    """Of many features those with too few rows beside one value are asked for once, alone; the trees are the same."""
+    rng = np.random.default_rng(11)
+    n_rows = 600
+    rare = np.arange(24) % 3 == 0
+    codes = np.array([rng.integers(0, 3, n_rows) * (rng.random(n_rows) > 0.98 * r) for r in rare], dtype=np.uint8)
+    features = tuple(Feature(f"f{i}", i, "numeric", 3, False, np.array([1.0, 2.0])) for i in range(24))
+    label = ((codes[1] > 0) & (codes[4] < 2)) ^ (codes[8] == 1) ^ (rng.random(n_rows) < 0.1)
+    table = Table(features, codes, np.eye(2)[label.astype(int)], np.arange(n_rows))
+    graph, costs = FeatureGraph(features), 1.0 - np.eye(2)
+    limits = {"max_depth": 3, "max_leaves": 8, "min_support": 20.0}
+    expected = solve(Problem(table, graph, LinearLoss(costs), **limits), counting="bits")
+    asked = []
+
+    class Asked(LocalCounts):
+        def tables(self, sets, stopped):
+            asked.append(sets)
+            return super().tables(sets, stopped)
+
+    found = solve_counts(Asked(table), graph, costs, **limits)
+    np.testing.assert_array_equal(found.losses, expected.losses)
+    assert list(found.trees) == list(expected.trees)
+    singles, triples = asked
+    assert singles.shape == (24, 1)
+    assert set(triples.ravel().tolist()) == set(np.flatnonzero(~rare).tolist())
+
+
 def test_counts_beyond_four_bytes_are_exact():
     """Ten billion rows: every loss is a multiple of what it is for few rows, and the trees are the same."""
     rng = np.random.default_rng(5)
@@ -115,20 +142,23 @@ def test_joint_counts_are_those_of_plain_numpy(width, weighted):
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])
-def test_bitsets_count_as_row_by_row_counting_does(width):
-    """Of many features with few codes bitsets are counted; weights of one make it row by row, with the same sums."""
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bitsets_count_as_row_by_row_counting_does(width, weighted):
+    """Of many features with few codes bitsets are counted; halved weights make it row by row, with half the sums."""
     rng = np.random.default_rng(width)
     n_codes = rng.integers(2, 4, 14).tolist()
     n_rows = 140_000  # more than one chunk of bitsets
     codes = np.array([rng.integers(0, k, n_rows) for k in n_codes], dtype=np.uint8)
     codes[3] = 0
     labels = np.where(rng.random(n_rows) < 0.001, 2, rng.integers(0, 2, n_rows)).astype(np.uint16)
+    weights = rng.choice([0.0, 1.0, 3.0, 8.0, 777.0], n_rows) if weighted else None
     sets = np.array(list(itertools.combinations(range(14), width)), dtype=np.int32)
     sets = sets[rng.random(len(sets)) < 0.9]
     tables = [np.zeros(joint_size(sets, n_codes, 4)) for _ in range(2)]
-    count_block(Block(codes, labels), sets, n_codes, tables[0], 4)
-    count_block(Block(codes, labels, np.ones(n_rows)), sets, n_codes, tables[1], 4)
-    np.testing.assert_array_equal(tables[0], tables[1])
+    count_block(Block(codes, labels, weights), sets, n_codes, tables[0], 4)
+    halves = np.full(n_rows, 0.5) if weights is None else weights / 2
+    count_block(Block(codes, labels, halves), sets, n_codes, tables[1], 4)
+    np.testing.assert_array_equal(tables[0], 2 * tables[1])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
 import json
-import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -12,7 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omtree.cli import terminal
-from omtree.cli.modelling import check_writable, choose_task, estimator_class, read_rows, read_target
+from omtree.cli.modelling import (
+    check_writable,
+    choose_task,
+    estimator_class,
+    read_rows,
+    read_target,
+    stays_on_disk,
+)
 from omtree.cli.reading import CellType, Notes, column_of, read_table, suggest, target_values
 
 if TYPE_CHECKING:
@@ -233,11 +238,6 @@ def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
         for name, kind in kinds.items()
     }
     return Asked(choose_task(targets, request.target, request.task, request.notes), rows, None, {}, levels)
-
-
-def stays_on_disk(data: str) -> bool:
-    """Whether this is a folder or a pattern: those are read by a scan."""
-    return os.path.isdir(data) or (glob.has_magic(data) and not os.path.exists(data))
 
 
 def _settings(options: tuple[str, ...]) -> dict[str, Any]:

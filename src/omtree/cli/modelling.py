@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,3 +135,8 @@ def check_writable(path: str | None) -> None:
         raise ValueError(f"{path} cannot be written: it is a folder.")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: the folder {folder} is not yours to write to.")
+
+
+def stays_on_disk(data: str) -> bool:
+    """Whether this is a folder or a pattern: those are read by a scan."""
+    return os.path.isdir(data) or (glob.has_magic(data) and not os.path.exists(data))

@@ -25,14 +25,12 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
+from omtree.data.cells import DATE, DELIMITERS, LEADING_ZERO, NUMBER
+
 #: What the cells of a column are to be read as.
 CellType = Literal["number", "text", "flag"]
 
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
-_LEADING_ZERO = r"^\s*[+-]?0\d"
-_DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4}|\d{4}/\d{1,2}/\d{1,2})([ T]\d{1,2}:.*)?\s*$"
-_DELIMITERS = ",;\t|"
 #: A column this much of which is numbers probably was meant to be one.
 _NEARLY = 0.9
 
@@ -132,7 +130,7 @@ def _text_table(content: bytes, name: str, delimiter: str | None, missing: Seque
     header = content[: 1 << 20].decode("utf-8-sig", errors="replace")
     if delimiter is None:
         first_line = header.splitlines()[0] if header.splitlines() else ""
-        delimiter = max(_DELIMITERS, key=first_line.count)
+        delimiter = max(DELIMITERS, key=first_line.count)
     elif len(delimiter) != 1:
         raise ValueError(f"--delimiter {delimiter!r} is not one character.")
     names = next((row for row in csv.reader(io.StringIO(header), delimiter=delimiter) if row), [])
@@ -188,7 +186,7 @@ def _interpret(
         return cells.cast(pa.float64())
     if wanted == "flag":
         return _flags(column, cells, name)
-    is_number = pc.match_substring_regex(present, _NUMBER)
+    is_number = pc.match_substring_regex(present, NUMBER)
     n_numbers = pc.sum(is_number).as_py() or 0
     if wanted == "number":
         if n_numbers < len(present):
@@ -196,9 +194,9 @@ def _interpret(
             raise ValueError(f"{name}: column {column!r} was numeric in training, but has the cell {odd!r} here.")
         return _numbers(cells, present)
     if n_numbers == len(present):
-        codes = pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py()
+        codes = pc.any(pc.match_substring_regex(present, LEADING_ZERO)).as_py()
         return cells if codes else _numbers(cells, present)
-    if pc.all(pc.match_substring_regex(present, _DATE)).as_py():
+    if pc.all(pc.match_substring_regex(present, DATE)).as_py():
         raise _date_error(column)
     if notes is not None and n_numbers >= _NEARLY * len(present):
         odd = present.filter(pc.invert(is_number))[0].as_py()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
 from omtree.cli import terminal
-from omtree.cli.modelling import check_writable, load_model, read_rows, read_target
+from omtree.cli.modelling import check_writable, load_model, read_rows, read_target, stays_on_disk
+from omtree.disk.files import find_files
 from omtree.show.text import number
 
 if TYPE_CHECKING:
@@ -32,41 +35,52 @@ def run_predict(
     delimiter: str | None,
     missing: tuple[str, ...],
 ) -> None:
-    """Write one prediction per row."""
+    """Write one prediction per row; several files are answered one after the other."""
     check_writable(out)
     model: Any = load_model(model_path)
-    table, rows = read_rows(model, data, delimiter=delimiter, missing=missing)
-    columns: dict[str, Any] = {name: table[name] for name in table.column_names} if keep else {}
-    answers = {"prediction": pa.array(model.predict(rows).tolist())}
-    if probabilities:
-        if "classes_" not in vars(model):
-            raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
-        shares = model.predict_proba(rows)
-        answers |= {f"probability {label}": pa.array(shares[:, i]) for i, label in enumerate(model.classes_.tolist())}
-    taken = sorted(set(columns) & set(answers))
-    if taken:
-        raise ValueError(f"{data} has a column {taken[0]!r} already; leave out --keep, or rename it.")
-    _write_table(pa.table({**columns, **answers}), out)
+    if probabilities and "classes_" not in vars(model):
+        raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
+    files = find_files([data]) if stays_on_disk(data) else [data]
+
+    def answers(file: str) -> pa.Table:
+        table, rows = read_rows(model, file, delimiter=delimiter, missing=missing)
+        columns: dict[str, Any] = {name: table[name] for name in table.column_names} if keep else {}
+        found = {"prediction": pa.array(model.predict(rows).tolist())}
+        if probabilities:
+            shares = model.predict_proba(rows)
+            found |= {f"probability {label}": pa.array(shares[:, i]) for i, label in enumerate(model.classes_.tolist())}
+        taken = sorted(set(columns) & set(found))
+        if taken:
+            raise ValueError(f"{file} has a column {taken[0]!r} already; leave out --keep, or rename it.")
+        return pa.table({**columns, **found})
+
+    tables = map(answers, files)
+    if out is None:
+        _write_csv(tables, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    from omtree.show.saving import replacing
+
+    with replacing(out) as file:
+        (_write_parquet if out.lower().endswith((".parquet", ".pq")) else _write_csv)(tables, file)
 
 
-def _write_table(table: pa.Table, out: str | None) -> None:
-    from omtree.show.saving import write_bytes
+def _write_parquet(tables: Iterator[pa.Table], file: BinaryIO) -> None:
+    first = next(tables)
+    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
+        for table in itertools.chain([first], tables):
+            writer.write_table(table.cast(first.schema))
 
-    buffer = io.BytesIO()
-    if out is not None and out.lower().endswith((".parquet", ".pq")):
-        pyarrow.parquet.write_table(table, buffer)
-    else:
+
+def _write_csv(tables: Iterator[pa.Table], file: BinaryIO) -> None:
+    for place, table in enumerate(tables):
         # Not pyarrow's writer, which puts every text in quotes.
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(table.column_names)
+        if place == 0:
+            writer.writerow(table.column_names)
         writer.writerows(zip(*(_cells(column) for column in table.columns), strict=True))
-        buffer.write(text.getvalue().encode("utf-8"))
-    if out is None:
-        sys.stdout.buffer.write(buffer.getvalue())
-        sys.stdout.buffer.flush()
-    else:
-        write_bytes(out, buffer.getvalue())
+        file.write(text.getvalue().encode("utf-8"))
 
 
 def _cells(column: pa.ChunkedArray) -> list[Any]:

@@ -76,9 +76,14 @@ class Cluster:
 
 def partitions(frame: Any, labels: Any, weights: Any) -> list[Any]:
     """A task for each partition: the frame, the labels, and the weights or None."""
-    frames = frame.to_delayed()
-    weighed = [None] * len(frames) if weights is None else weights.to_delayed()
-    return [list(part) for part in zip(frames, labels.to_delayed(), weighed, strict=True)]
+    parts = [frame, labels] if weights is None else [frame, labels, weights]
+    tasks = [part.to_delayed() for part in parts]
+    if len({len(own) for own in tasks}) > 1:
+        # Dask reads several files at once where it needs few of their columns; as they are, the partitions match.
+        tasks = [part.to_delayed(optimize_graph=False) for part in parts]
+    if weights is None:
+        tasks.append([None] * len(tasks[0]))
+    return [list(part) for part in zip(*tasks, strict=True)]
 
 
 def add_arrays(parts: Sequence[Any]) -> Any:

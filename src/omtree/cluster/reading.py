@@ -63,7 +63,7 @@ def on_cluster(
     scale = class_scale(class_weight, classes, totals)
     if np.count_nonzero(totals * scale) < 2:
         raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
-    columns = tuple(_column(name, facts, X.dtypes[name], kinds.get(name)) for name in names)
+    columns = tuple(_column(name, facts, X[name], kinds.get(name)) for name in names)
     none: FloatArray = np.empty(0)
     return DaskTraining(
         Columns(columns, sum(facts.rows)),
@@ -129,7 +129,7 @@ def _classes(facts: Facts, labels: Any) -> npt.NDArray[Any]:
     return encode_labels(pd.Series(list(facts.labels), dtype=dtype))[0]
 
 
-def _column(name: str, facts: Facts, dtype: Any, choice: KindChoice | None) -> Column:
+def _column(name: str, facts: Facts, series: Any, choice: KindChoice | None) -> Column:
     """A column without its cells; what it is, unless it holds numbers, its distinct cells tell."""
     import pandas as pd
 
@@ -138,7 +138,13 @@ def _column(name: str, facts: Facts, dtype: Any, choice: KindChoice | None) -> C
         if known.infinite:
             raise ValueError(f"Column {name!r} has infinite values; replace them by numbers or by NaN (missing).")
         return Column(name, "numeric", np.empty(0), known.has_missing)
+    dtype = series.dtype
     if choice is None and isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        if not series.cat.known:
+            raise ValueError(
+                f"Column {name!r} is an ordered categorical whose levels Dask does not know before it reads the rows; "
+                f"give them in order, as feature_kinds={{{name!r}: [...]}}."
+            )
         choice = dtype.categories.tolist()
     cells = pd.Series(sorted({cell for cell, _ in facts.cells[name]}, key=str), dtype=object)
     column = read_columns(pd.DataFrame({name: cells}), None if choice is None else {name: choice})[0]

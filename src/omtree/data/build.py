@@ -228,7 +228,13 @@ def _level_feature(
 ) -> Feature | str:
     assert column.levels is not None
     # Shifted by one, so that missing cells are counted first.
-    mass = np.bincount(column.values + 1, weights=weights, minlength=len(column.levels) + 1)
+    shifted = column.values + np.int64(1)
+    n_shifted = len(column.levels) + 1
+    if n_classes:
+        joint = _class_masses(shifted, n_shifted, y_codes, n_classes, weights)
+        mass = joint.sum(axis=1)
+    else:
+        mass = np.bincount(shifted, weights=weights, minlength=n_shifted)
     has_missing = bool(mass[0] > 0)
     used = np.flatnonzero(mass[1:])
     if len(used) == 0:
@@ -254,6 +260,8 @@ def _level_feature(
     feature = Feature(column.name, position, column.kind, len(levels), has_missing, levels=levels)
     if column.kind == "ordinal":
         return feature
+    if n_classes and len(levels) == len(used) <= MANY_LEVELS:
+        return replace(feature, target_order=_class_order(joint[[*(used + 1), *([0] if has_missing else [])]]))
     codes = feature.encode(column)
     order = _target_order(codes, feature.n_codes, y_codes, n_classes, weights)
     if group_levels and len(levels) > MANY_LEVELS:
@@ -297,12 +305,22 @@ def _target_order(
         mean = sums[:n_codes] / np.bincount(codes, weights=weights, minlength=n_codes)[:n_codes]
         spread = float(mean.max() - mean.min()) or 1.0
         return tuple(np.argsort(np.round((mean - mean.min()) / spread, 9), kind="stable").tolist())
+    return _class_order(_class_masses(codes, n_codes, y_codes, n_classes, weights))
+
+
+def _class_masses(
+    codes: IntArray, n_codes: int, y_codes: TargetArray, n_classes: int, weights: FloatArray | None
+) -> FloatArray:
+    """Weight of each code in each class; codes beyond `n_codes` do not count."""
     size = n_codes * n_classes
     mass = np.bincount(codes * np.int64(n_classes) + y_codes, weights=weights, minlength=size)[:size]
-    mass = mass.reshape(n_codes, n_classes).astype(np.float64)
+    return mass.reshape(n_codes, n_classes).astype(np.float64)
+
+
+def _class_order(mass: FloatArray) -> tuple[int, ...]:
     total = mass.sum(axis=1, keepdims=True)
     share = mass / total
-    if n_classes == 2:
+    if mass.shape[1] == 2:
         score = share[:, 1]
     else:
         centred = share - mass.sum(axis=0) / total.sum()

@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from narwhals.dependencies import get_pandas, get_pyarrow
 from sklearn.utils import check_array
 
 from omtree.data.table import CodeArray, Feature, FloatArray, Kind
@@ -122,9 +123,14 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     >>> columns.kinds, columns[1].levels
     (('numeric', 'nominal'), ('blue', 'red'))
     """
-    frame = as_frame(X)
-    if frame is not None:
-        labels: list[Any] = list(frame.columns)
+    if (texts := _arrow_texts(X)) is not None:
+        labels: list[Any] = list(X.columns)
+        names = _unique_names(labels)
+        chosen = kind_choices(feature_kinds, labels)
+        read = [_from_texts(name, text) for name, text in zip(names, texts, strict=True)]
+        n_samples = len(X)
+    elif (frame := as_frame(X)) is not None:
+        labels = list(frame.columns)
         names = _unique_names(labels)
         if not names or not len(frame):
             # scikit-learn's own sentence for empty data.
@@ -150,12 +156,16 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
-        labels = getattr(X, "column_names", None) or X.columns
-        _unique_names(list(labels))
+        check_labels(X)
         raise
     if isinstance(frame, nw.LazyFrame):
         raise ValueError("X is a lazy frame; collect it first (X.collect()).")
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def check_labels(X: Any) -> None:
+    """Refuse a data frame with equal names."""
+    _unique_names(list(getattr(X, "column_names", None) or X.columns))
 
 
 def is_number_matrix(X: Any) -> bool:
@@ -207,11 +217,41 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         raise not_a_date(name)
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
+    if (
+        isinstance(dtype, nw.String)
+        and get_pyarrow() is not None
+        and getattr(series.to_native(), "dtype", None) != np.dtype(object)
+    ):
+        return _from_texts(name, series.to_arrow())
     levels = _ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
         return _with_levels(name, "ordinal", cells, levels)
     return _from_cells(name, cells)
+
+
+def _arrow_texts(X: Any) -> list[Any] | None:
+    """The columns of a pandas frame that has but texts, all of them in Arrow arrays, as those arrays."""
+    pandas = get_pandas()
+    if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty:
+        return None
+    if not all(isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow" for dtype in X.dtypes):
+        return None
+    return [column.array.__arrow_array__() for _, column in X.items()]
+
+
+def _from_texts(name: str, texts: Any) -> Column:
+    """A column of texts, from the dictionary that Arrow makes of them."""
+    coded = (texts.combine_chunks() if hasattr(texts, "combine_chunks") else texts).dictionary_encode()
+    found = coded.dictionary.to_pylist()
+    if not found:
+        return Column(name, "numeric", np.full(len(coded), np.nan), True)
+    has_missing = coded.null_count > 0
+    indices = coded.indices.fill_null(len(found)) if has_missing else coded.indices
+    levels = tuple(sorted(found))
+    place = {level: code for code, level in enumerate(levels)}
+    codes = np.array([*map(place.__getitem__, found), -1], dtype=np.int32)[indices.to_numpy()]
+    return Column(name, "nominal", codes, has_missing, levels)
 
 
 def _ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | None:
@@ -312,13 +352,23 @@ def _override(column: Column, choice: KindChoice, training: bool) -> Column:
                 f"give its levels in order, as feature_kinds={{{column.name!r}: [...]}}."
             )
         return Column(column.name, cast(Kind, choice), column.values, column.has_missing, column.levels)
-    cells = _cells(column)
-    others = sorted({cell for cell in cells if cell is not None} - set(choice), key=str)
+    if column.levels is None:
+        cells = _cells(column)
+        found = {cell for cell in cells if cell is not None}
+    else:
+        present = np.bincount(column.values + 1, minlength=len(column.levels) + 1)[1:]
+        found = {level for level, times in zip(column.levels, present.tolist(), strict=True) if times}
+    others = sorted(found - set(choice), key=str)
     if others and training:
         raise ValueError(
             f"Column {column.name!r} has the value {others[0]!r}, which is not among the levels given in feature_kinds."
         )
-    return _with_levels(column.name, "ordinal", cells, (*choice, *others))
+    levels = (*choice, *others)
+    if column.levels is None:
+        return _with_levels(column.name, "ordinal", cells, levels)
+    place = {level: code for code, level in enumerate(levels)}
+    codes = np.array([*(place.get(level, -1) for level in column.levels), -1], dtype=np.int32)[column.values]
+    return Column(column.name, "ordinal", codes, column.has_missing, levels)
 
 
 def _cells(column: Column) -> list[Any]:

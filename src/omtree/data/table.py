@@ -122,11 +122,15 @@ class Feature:
 
     def _codes_of(self, levels: Sequence[Any]) -> list[int]:
         assert self.levels is not None
+        if levels == self.levels:
+            return list(range(len(levels)))
         code_of: dict[Any, int] = {}
         for code, level in enumerate(self.levels):
             code_of.update((member, code) for member in (level.members if isinstance(level, Pooled) else (level,)))
         # A level that is no text here may have been one in training, where texts shared the column with numbers.
-        return [code_of.get(level, code_of.get(wording.text_of(level), UNKNOWN)) for level in levels]
+        return [
+            code_of[level] if level in code_of else code_of.get(wording.text_of(level), UNKNOWN) for level in levels
+        ]
 
 
 @dataclass(frozen=True, eq=False)

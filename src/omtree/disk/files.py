@@ -19,16 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from omtree.data.cells import DATE, DELIMITERS, LEADING_ZERO, NUMBER
 from omtree.disk.scan import Scan
 
 if TYPE_CHECKING:
     import duckdb
 
 _ENDINGS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arrow", ".feather", ".ipc")
-_DELIMITERS = ",;\t|"
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-_LEADING_ZERO = r"^\s*[+-]?0\d"
-_DATE = r"^\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4}|\d{4}/\d{1,2}/\d{1,2})([ T]\d{1,2}:.*)?\s*$"
 
 _NUMBERS = {
     "tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint", "uhugeint",
@@ -138,7 +135,9 @@ def read_columns_of(scan: Scan, connection: duckdb.DuckDBPyConnection, folder: P
             schema = _interpreted(connection, path, schema, scan)
         schemas.append((file, schema))
     columns = _common(schemas, scan)
-    return _reader([path for _, path in parts]), columns
+    # Numbers of other widths need a common type, for which DuckDB looks at every file first.
+    alike = all(own == schemas[0][1] for _, own in schemas)
+    return _reader([path for _, path in parts], alike=alike), columns
 
 
 def kind_of(path: str) -> str:
@@ -154,9 +153,9 @@ def kind_of(path: str) -> str:
     return "gzip" if start[:2] == b"\x1f\x8b" else "csv"
 
 
-def _reader(paths: Iterable[str]) -> str:
+def _reader(paths: Iterable[str], *, alike: bool = True) -> str:
     listed = ", ".join(map(text_literal, paths))
-    return f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+    return f"read_parquet([{listed}], union_by_name = {str(not alike).lower()}, hive_partitioning = false)"
 
 
 def typed_column(name: str, kind: Any) -> TypedColumn:
@@ -254,7 +253,7 @@ def _header(file: str, packed: bool, delimiter: str | None) -> tuple[str, list[s
     text = start.decode("utf-8-sig", errors="replace")
     if delimiter is None:
         lines = text.splitlines()
-        delimiter = max(_DELIMITERS, key=lines[0].count) if lines else ","
+        delimiter = max(DELIMITERS, key=lines[0].count) if lines else ","
     names = next((row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row), [])
     if len(set(names)) < len(names) or "" in names or not names:
         raise ValueError(f"{file} has a column without a name, or two of the same; give each its own name.")
@@ -273,9 +272,9 @@ def _interpreted(
         cell = quoted(name)
         tests += [
             f"count({cell})",
-            f"count(*) FILTER (regexp_matches({cell}, {text_literal(_NUMBER)}))",
-            f"bool_or(regexp_matches({cell}, {text_literal(_LEADING_ZERO)}))",
-            f"bool_and(regexp_matches({cell}, {text_literal(_DATE)}))",
+            f"count(*) FILTER (regexp_matches({cell}, {text_literal(NUMBER)}))",
+            f"bool_or(regexp_matches({cell}, {text_literal(LEADING_ZERO)}))",
+            f"bool_and(regexp_matches({cell}, {text_literal(DATE)}))",
         ]
     (found,) = connection.sql(f"SELECT {', '.join(tests)} FROM {_reader([path])}").fetchall()
     columns = dict(schema)

@@ -104,6 +104,13 @@ def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice
     if goal.family in ("time", "other"):
         raise ValueError(f"The target {scan.target!r} holds {goal.kind}; give classes or numbers.")
     if numbers:
+        size = n_rows * (2 * len(typed) + 80)
+        if size > rows.table_memory:
+            needed = size * rows.memory / rows.table_memory
+            raise ValueError(
+                f"The {n_rows:,} rows of a numeric target need about {needed / 1e9:.1f} GB; "
+                "raise memory_limit, or turn the target into classes."
+            )
         target, label, totals = _number_target(rows, goal, weight)
     else:
         target, label, totals = _class_target(rows, goal, weight, n_rows)
@@ -274,11 +281,6 @@ def level_field(
         return Field(replace(counted, values=np.empty(0)), "NULL::DOUBLE", summary)
     empty: npt.NDArray[Any] = np.empty(0, dtype=np.int32)
     return Field(replace(counted, values=empty), cell, summary)
-
-
-def names_of(fields: Sequence[Field]) -> list[str]:
-    """The names of the columns."""
-    return [known.column.name for known in fields]
 
 
 def empty_columns(fields: Sequence[Field], n_rows: int) -> Columns:

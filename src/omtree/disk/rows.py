@@ -22,6 +22,8 @@ from omtree.disk.scan import Scan
 
 #: Rows that are fetched at a time.
 BATCH_ROWS = 1 << 17
+#: The part of the memory that coded rows may take, with all that a search makes of them.
+_TABLE_SHARE = 0.4
 #: DuckDB's part of the memory, and the memory that a thread of it should have.
 _SHARE, _THREAD_MEMORY = 0.35, 100 * 10**6
 
@@ -46,6 +48,7 @@ class Rows:
     def __init__(self, scan: Scan) -> None:
         duckdb = import_duckdb()
         self._fault: type[Exception] = duckdb.Error
+        self._stopped: type[Exception] = duckdb.InterruptException
         self._paths = find_files(scan.source) if isinstance(scan.source, tuple) else []
         self.folder = Path(tempfile.mkdtemp(prefix="omtree-", dir=scan.temp_directory))
         self._own: Any = None
@@ -63,6 +66,11 @@ class Rows:
     def name(self) -> str:
         """What the rows are called in a complaint."""
         return self._paths[0] if self._paths else "The relation"
+
+    @property
+    def table_memory(self) -> float:
+        """Bytes that coded rows may take, with all that a search makes of them."""
+        return _TABLE_SHARE * self.memory
 
     def column(self, name: str, what: str) -> TypedColumn:
         """A column by its name; what it is for is said when there is none."""
@@ -115,8 +123,13 @@ class Rows:
         """Faults of DuckDB as one sentence that names the file."""
         try:
             yield
+        except RuntimeError as fault:
+            # What DuckDB makes of Ctrl-C; its other faults are of a kind of their own.
+            if str(fault) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            raise
         except self._fault as fault:
-            if isinstance(fault, KeyboardInterrupt) or "interrupted" in str(fault).lower():
+            if isinstance(fault, self._stopped):
                 raise KeyboardInterrupt from None
             raise ValueError(_sentence(str(fault), self._paths)) from fault
 
@@ -152,14 +165,13 @@ class NumberColumn:
     def points(self, low: float, high: float, numbers: Sequence[int]) -> Points:
         """The distinct values in some of the ranges."""
         inside = f"{_range(low, high)} IN ({', '.join(map(str, numbers))})"
-        return self._points(f"WHERE {inside} AND x BETWEEN {double(low)} AND {double(high)}{self._some}")
-
-    def all_points(self) -> Points:
-        """All distinct values."""
-        return self._points(f"WHERE x IS NOT NULL{self._some}")
-
-    def _points(self, where: str) -> Points:
-        return Points(*self._rows.fetch(f"x, {self._sum}::DOUBLE", f"{where} GROUP BY x ORDER BY x", self._cells))
+        return Points(
+            *self._rows.fetch(
+                f"x, {self._sum}::DOUBLE",
+                f"WHERE {inside} AND x BETWEEN {double(low)} AND {double(high)}{self._some} GROUP BY x ORDER BY x",
+                self._cells,
+            )
+        )
 
 
 def _range(low: float, high: float) -> str:

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from omtree.constraints.samples import GroupColumn, as_groups
 from omtree.counted import CountedTraining
 from omtree.data.binning import Binning
-from omtree.data.build import encode_rows
 from omtree.data.columns import CodedColumns, Columns, KindChoice
-from omtree.data.merging import Merger
 from omtree.data.spill import Spill
 from omtree.data.summaries import ColumnSummary, features_of, quantile_points
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.deadline import Deadline
+from omtree.disk.merged import ClassRows, group_codes
 from omtree.disk.reading import MAX_LEVELS, Contents, Field, empty_columns, level_field, read_contents, scale_of
 from omtree.disk.rows import NumberColumn, Rows
 from omtree.disk.scan import Scan
@@ -28,12 +27,12 @@ from omtree.search.sources import BlockCounts, Counts, ScaledCounts
 from omtree.targets import Target
 from omtree.training import Training
 
-#: Numbers of so many rows are counted value by value, of more rows in ranges first.
+#: Numbers of so many rows are counted value by value, those of more rows in ranges.
 _FEW_ROWS = 1_000_000
 #: Rows that take no more than this part of the memory are read as they are.
 SMALL_SHARE = 0.1
-#: The parts of the memory for merged rows, with all that a search makes of them, and for joint counts.
-_TABLE_SHARE, _COUNTS_SHARE = 0.4, 0.2
+#: The part of the memory for joint counts, or for what a search remembers.
+_COUNTS_SHARE = 0.2
 
 Arrays = list[npt.NDArray[Any]]
 
@@ -84,9 +83,10 @@ class ScannedTraining(Training):
                 )
             typed, contents = self.rows.columns[name], self.contents
             choice = "nominal" if typed.family in ("number", "empty") else None
-            known = level_field(
-                self.rows, typed, choice, contents.label, contents.weight, numbers=self.target.is_number
-            )
+            with self.deadline.outside():
+                known = level_field(
+                    self.rows, typed, choice, contents.label, contents.weight, numbers=self.target.is_number
+                )
             assert known.summary is not None
             found[name] = replace(as_groups(name, known.summary.column), codes=np.empty(0, dtype=np.intp))
             levels = tuple(level for level in found[name].levels if level is not None)
@@ -136,6 +136,7 @@ class ScannedTraining(Training):
                 first, last = np.searchsorted(chosen, [done, done + len(batch[-1])])
                 parts.append([values[chosen[first:last] - done] for values in batch])
                 done += len(batch[-1])
+        self.rows.rest()
         cells = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
         columns = [replace(known.column, values=values) for known, values in zip(fields, cells, strict=False)]
         return self._training(Columns(tuple(columns), size), cells[len(fields) :])
@@ -145,6 +146,9 @@ class ScannedTraining(Training):
         known = self._known.get("features", ())
         if len(known) != len(features) or any(old is not new for old, new in zip(known, features, strict=True)):
             self._known.pop("coded", None)
+            spill: Spill | None = self._known.pop("spill", None)
+            if spill is not None:
+                spill.remove()
             with self.deadline.outside():
                 made = self._number_rows(features) if self.target.is_number else self._class_rows(features)
             self._known.update(features=features, coded=made)
@@ -158,10 +162,7 @@ class ScannedTraining(Training):
             return ColumnSummary(replace(column, values=np.array([np.nan])), np.ones(1), np.zeros(1, dtype=np.intp))
         if binning == "quantile":
             counts = NumberColumn(self.rows, known.cell, None if self.scan.weight is None else weight)
-            if len(self) <= _FEW_ROWS:
-                points = counts.all_points()
-            else:
-                points = quantile_points(counts, known.low, known.high, n_bins, _FEW_ROWS)
+            points = quantile_points(counts, known.low, known.high, n_bins, _FEW_ROWS)
             values, weights = points.values, points.weights
             if column.has_missing:
                 (missing,) = self.rows.fetch_one(f"sum({weight}) FILTER ({known.cell} IS NULL)")
@@ -202,32 +203,35 @@ class ScannedTraining(Training):
 
     def _coded_batches(self, features: tuple[Feature, ...]) -> Iterator[tuple[CodeArray, Arrays]]:
         """Codes of batches of rows, and labels, groups and weights; rows of weight zero are left out."""
-        positions = [feature.column for feature in features]
-        fields = [self.contents.fields[position] for position in positions]
+        fields = [self.contents.fields[feature.column] for feature in features]
+        # Codes of all levels are looked up once; the first is that of missing cells, whose position is -1.
+        of_level = [
+            None
+            if known.column.levels is None
+            else feature.encode(replace(known.column, values=np.arange(-1, len(known.column.levels), dtype=np.int32)))
+            for feature, known in zip(features, fields, strict=True)
+        ]
         # Of a numeric target all rows stay, so that they are those of a table made of the raw rows.
         left_out = self.scan.weight is not None and not self.target.is_number
         rest = f"WHERE {self.contents.weight} > 0" if left_out else ""
         for batch in self._batches(fields, "reading", rest):
-            columns = list(self.columns.columns)
-            for position, values in zip(positions, batch, strict=False):
-                columns[position] = replace(columns[position], values=values)
-            yield encode_rows(Columns(tuple(columns), len(batch[-1])), features), batch[len(fields) :]
+            codes = np.empty((len(features), len(batch[-1])), dtype=np.uint8)
+            for out, feature, known, lookup, values in zip(codes, features, fields, of_level, batch, strict=False):
+                if lookup is None:
+                    feature.encode(replace(known.column, values=values), out=out)
+                else:
+                    np.take(lookup, values + 1, out=out)
+            yield codes, batch[len(fields) :]
 
     def _number_rows(self, features: tuple[Feature, ...]) -> Training:
         """All rows, one by one: a loss may need every target."""
-        size = len(self) * (2 * len(features) + 80)
-        if size > _TABLE_SHARE * self.rows.memory:
-            raise ValueError(
-                f"The {len(self):,} rows of a numeric target need about {size / _TABLE_SHARE / 1e9:.1f} GB; "
-                "raise memory_limit, or turn the target into classes."
-            )
         blocks, others = zip(*self._coded_batches(features), strict=True)
         columns = self._columns(features, np.concatenate(blocks, axis=1))
         return self._training(columns, [np.concatenate(pieces) for pieces in zip(*others, strict=True)])
 
     def _class_rows(self, features: tuple[Feature, ...]) -> Training:
         """The rows, equal ones of one class merged; in a file where they are too many even so."""
-        merge = _ClassRows(self, features)
+        merge = self._merging(features)
         for codes, others in self._coded_batches(features):
             if not merge.add(codes, *others):
                 break
@@ -237,13 +241,17 @@ class ScannedTraining(Training):
         del merge
         return self._spilled(features)
 
+    def _merging(self, features: tuple[Feature, ...]) -> ClassRows:
+        weighted = self.scan.weight is not None
+        return ClassRows(self, features, weighted=weighted, memory=self.rows.table_memory)
+
     def _spilled(self, features: tuple[Feature, ...]) -> Training:
         if self.groups:
             raise ValueError(
                 "These rows do not fit into memory even when merged, and constraints over groups need them there; "
                 "raise memory_limit, or use fewer columns or bins."
             )
-        spill = Spill.create(self.rows.folder / "codes", len(features))
+        spill = self._known["spill"] = Spill.create(self.rows.folder / "codes", len(features))
         for codes, (labels, *weights) in self._coded_batches(features):
             spill.append(codes, labels, *weights)
         spill.close()
@@ -274,7 +282,7 @@ class ScannedTraining(Training):
         return tell
 
     def _merged_spill(self, spill: Spill, features: tuple[Feature, ...], alike: CodeArray) -> Training:
-        merge = _ClassRows(self, features)
+        merge = self._merging(features)
         for block in spill.blocks():
             codes = np.stack([same[own] for same, own in zip(alike, block.codes, strict=True)])
             merge.add(codes, block.labels, *([] if block.weights is None else [block.weights]))
@@ -289,7 +297,7 @@ class ScannedTraining(Training):
         if self.class_scale is not None:
             weight = weight * self.class_scale[target.labels]
         groups = {
-            name: GroupColumn(_group_codes(positions, len(column.levels)), column.levels)
+            name: GroupColumn(group_codes(positions, len(column.levels)), column.levels)
             for (name, column), positions in zip(self.groups.items(), rest, strict=True)
         }
         total = self.total if len(labels) == len(self) else float(weight.sum())
@@ -302,63 +310,6 @@ class ScannedTraining(Training):
 
     def _columns(self, features: tuple[Feature, ...], codes: CodeArray) -> CodedColumns:
         return CodedColumns(self.columns.columns, codes.shape[1], features, codes)
-
-
-class _ClassRows:
-    """Merges coded rows of the same class and groups.
-
-    Parameters
-    ----------
-    training : ScannedTraining
-        Whose rows they are.
-    features : tuple of Feature
-    """
-
-    def __init__(self, training: ScannedTraining, features: tuple[Feature, ...]) -> None:
-        self._training = training
-        self._features = features
-        n_classes = len(training.target.classes)
-        self._weighted = training.scan.weight is not None
-        self._n_weights = 2 if training.class_scale is not None else int(self._weighted)
-        self._width = len(features) + 1 + len(training.groups)
-        row_bytes = 5 * self._width + 16 * n_classes + 100
-        self._merger = Merger(self._width, self._n_weights, int(_TABLE_SHARE * training.rows.memory / row_bytes))
-
-    def add(self, codes: CodeArray, labels: npt.NDArray[Any], *others: npt.NDArray[Any]) -> bool:
-        """Take in rows with their labels, groups and weights; False where they are too many for memory."""
-        scale = self._training.class_scale
-        groups = others[: len(self._training.groups)]
-        keys = [labels]
-        for positions, column in zip(groups, self._training.groups.values(), strict=True):
-            keys.append(_group_codes(positions, len(column.levels)))
-        rows = np.empty((self._width, len(labels)), dtype=np.uint8)
-        rows[: len(codes)] = codes
-        for row, key in zip(rows[len(codes) :], keys, strict=True):
-            row[:] = key
-        weights: FloatArray | None = None
-        if self._n_weights:
-            own = np.asarray(others[-1], dtype=np.float64) if self._weighted else np.ones(len(labels))
-            weights = own[None, :] if scale is None else np.stack([own, own * scale[labels]])
-        return self._merger.add(rows, weights)
-
-    def result(self) -> Training:
-        """The merged rows as samples."""
-        training, n_codes = self._training, len(self._features)
-        rows, weights = self._merger.result()
-        labels = rows[n_codes].astype(np.intp)
-        groups = {
-            name: GroupColumn(codes.astype(np.intp), column.levels)
-            for (name, column), codes in zip(training.groups.items(), rows[n_codes + 1 :], strict=True)
-        }
-        columns = CodedColumns(training.columns.columns, rows.shape[1], self._features, rows[:n_codes])
-        target = replace(training.target, labels=labels)
-        scale = training.class_scale
-        return Training(columns, target, weights[0], weights[-1], training.total, groups, scale)
-
-
-def _group_codes(positions: npt.NDArray[Any], n_levels: int) -> npt.NDArray[np.intp]:
-    """Missing cells, at position -1, are the last group."""
-    return np.where(positions < 0, n_levels - 1, positions).astype(np.intp)
 
 
 def scanned(

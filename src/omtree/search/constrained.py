@@ -25,8 +25,10 @@ from omtree.search.fronts import MAX_NUMBERS, Fronts, Sense
 #: Relative distance of master and bound at which the prices are good enough.
 CONVERGED = 3e-4
 MAX_ROUNDS = 200
+#: Part of what the first deeper tree gains that is expected of the others too.
+GAINED = 0.8
 #: The first distance from the bound within which all trees are looked at, as a part of the bound.
-FIRST_BUDGET = 0.003
+FIRST_BUDGET = 0.008
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,38 +77,55 @@ class TreeMaster:
         With a `LinearLoss` and constraints over the model.
     search : callable
         The best trees at given costs.
+    shallow_first : bool
+        Whether to start from the prices of shallower trees; the answer does not depend on it.
     """
 
-    def __init__(self, problem: Problem, search: Search) -> None:
+    def __init__(self, problem: Problem, search: Search, shallow_first: bool = True) -> None:
         self.problem = problem
+        self._shallow_first = shallow_first
         self._search = search
-        self._limits = np.array([row.at_least for row in problem.rows])
+        self.limits = np.array([row.at_least for row in problem.rows])
         weight = problem.table.statistics.sum(axis=0)
         # Constraints in the order of 1, or the tolerances of the solver mean nothing.
         spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.rows]
         self.scale = np.array([span or 1.0 for span in spans])
         self._totals = weight
+        # No tree costs less.
+        self._floor = float(weight @ problem.costs.min(axis=1))
         extent = extent_of(problem)
         #: No tree costs more.
         self.worst = extent.worst * extent.unit
         #: What a better tree is better by, at least; 0 where nothing is known.
         self.step = extent.unit if extent.integral else 0.0
         self._points: list[Point] = []
+        self._n_shallow = 0  # points that a shallower search found
         self._known: set[tuple[float, ...]] = set()
         self.best: Point | None = None
 
     def run(self, deadline: Deadline) -> Relaxed:
         """Generate trees until the prices are right or the time is over."""
         prices = np.zeros(len(self.problem.rows))
-        best_prices, bound = prices, -math.inf
-        interrupted = False
+        shallow = -math.inf
+        # Shallower trees are found in no time, and their prices are nearly right.
+        for depth in range(2, self.problem.max_depth) if self._shallow_first else ():
+            if self._generate(depth, prices, shallow, deadline).interrupted:
+                return Relaxed(self.best, self._floor, np.zeros_like(prices), True, 0)
+            self._n_shallow = len(self._points)
+            shallow, prices = self._master() if self._points else (shallow, prices)
+        return self._generate(self.problem.max_depth, prices, shallow, deadline)
+
+    def _generate(self, depth: int, prices: FloatArray, shallow: float, deadline: Deadline) -> Relaxed:
+        """Trees of a depth, from given prices on; `shallow` is what mixtures of shallower trees reach there."""
+        best_prices, bound = np.zeros_like(prices), self._floor
+        interrupted = guessed = False
         rounds = 0
         while rounds < MAX_ROUNDS and not deadline.expired:
             rounds += 1
-            found = self._search(self._priced(prices), deadline)
+            found = self._search(replace(self._priced(prices), max_depth=depth), deadline)
             interrupted = found.interrupted
             new = [self._add(root) for root in found.roots]
-            here = found.bound - self._shift(prices) + float(prices @ self._limits)
+            here = found.bound - self._shift(prices) + float(prices @ self.limits)
             if here > bound:
                 best_prices, bound = prices, here
             if interrupted or not found.finished:
@@ -115,9 +134,12 @@ class TreeMaster:
                 return Relaxed(self.best, math.inf, best_prices, interrupted, rounds)
             if self.best is not None and self.best.loss <= bound + CONVERGED * max(1.0, abs(bound)):
                 break
-            value, prices = self._master()
-            if value - bound <= CONVERGED * max(1.0, abs(value)) or not any(new):
+            value, next_prices = self._master()
+            if value - bound <= CONVERGED * max(1.0, abs(value)) or not (any(new) or guessed):
                 break
+            # Other trees gain by the depth as well: without that the next prices would be far off.
+            guessed = rounds == 1 and here < shallow
+            prices = self._master(GAINED * (shallow - here))[1] if guessed else next_prices
         return Relaxed(self.best, bound, best_prices, interrupted, rounds)
 
     def _priced(self, prices: FloatArray) -> Problem:
@@ -136,15 +158,18 @@ class TreeMaster:
 
     def point(self, root: Node) -> Point:
         """What a tree adds up to."""
-        loss, sums = 0.0, np.zeros(len(self.problem.rows))
+        problem = self.problem
+        loss, sums = 0.0, np.zeros(len(problem.rows))
+        priced = problem.limits.prices is not None
         for leaf in leaves_of(root):
-            loss += self.problem.path_loss(leaf)
-            sums += [self.problem.path_sum(leaf, row.coefficient) for row in self.problem.rows]
+            weights = problem.table.statistics[leaf.covers(problem.table.codes)].sum(axis=0)
+            loss += problem.path_loss(leaf) if priced else float(weights @ problem.costs[:, leaf.label])
+            sums += [weights @ row.coefficient[:, leaf.label] for row in problem.rows]
         return Point(root, loss, sums)
 
     def feasible(self, sums: FloatArray) -> bool:
         """Whether these sums meet the constraints, up to rounding."""
-        return bool((sums >= self._limits - 1e-9 * self.scale).all())
+        return bool((sums >= self.limits - 1e-9 * self.scale).all())
 
     def _add(self, root: Node) -> bool:
         point = self.point(root)
@@ -157,16 +182,20 @@ class TreeMaster:
             self.best = point
         return True
 
-    def _master(self) -> tuple[float, FloatArray]:
-        """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree."""
-        n, m = len(self._points), len(self._limits)
+    def _master(self, gained: float = 0.0) -> tuple[float, FloatArray]:
+        """The best mixture of the known trees, and its prices; missing a constraint costs more than any tree.
+
+        `gained` is taken from the loss of shallower trees, for prices that a deeper search may start from.
+        """
+        n, m = len(self._points), len(self.limits)
         losses = np.array([point.loss for point in self._points])
+        losses[: self._n_shallow] -= gained
         sums = np.array([point.sums for point in self._points]) / self.scale
         penalty = 1e3 * self.worst
         answer = linprog(
             np.concatenate([losses, np.full(m, penalty)]),
             A_ub=np.hstack([-sums.T, -np.eye(m)]),
-            b_ub=-self._limits / self.scale,
+            b_ub=-self.limits / self.scale,
             A_eq=np.concatenate([np.ones(n), np.zeros(m)])[None],
             b_eq=[1.0],
             method="highs",
@@ -198,6 +227,8 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     attain : callable
         `omtree.search.fronts.attainable`, with the options of the search.
     """
+    if relaxed.interrupted and relaxed.best is not None:
+        return Closed(relaxed.best, relaxed.bound, False, True)
     problem = master.problem
     forms, signs = _forms(problem.rows)
     prices = np.concatenate([[1.0], -(relaxed.prices @ signs)])
@@ -216,6 +247,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     bound = relaxed.bound
     budget = max(FIRST_BUDGET * abs(bound), 2.0 * step)
     bare = replace(problem, rows=())
+    least = relaxed.bound - float(relaxed.prices @ master.limits)
     while True:
         # A better tree is within this distance of the bound.
         most = (worst if best is None else best.loss - step) - relaxed.bound + tolerance
@@ -225,10 +257,19 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
             return Closed(None, math.inf, True)
         budget = min(budget, most)
         found = attain(
-            bare, np.stack([problem.costs, *forms]), prices, budget, sense=sense, demands=demands, deadline=deadline
+            bare,
+            np.stack([problem.costs, *forms]),
+            prices,
+            budget,
+            least=least,
+            sense=sense,
+            demands=demands,
+            deadline=deadline,
         )
-        for i in range(len(found)):
-            point = master.point(found.tree(i))
+        for i in np.argsort(found.vectors[:, 0], kind="stable"):
+            if best is not None and found.vectors[i, 0] > best.loss + tolerance:
+                break
+            point = master.point(found.tree(int(i)))
             if master.feasible(point.sums) and (best is None or point.loss < best.loss):
                 best = point
         if not found.complete:
@@ -237,7 +278,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
         bound = max(bound, relaxed.bound + budget)
         if budget >= most:
             return Closed(best, math.inf if best is None else best.loss, True)
-        budget *= 3.0
+        budget *= 2.0
 
 
 def _forms(rows: Sequence[GlobalRow]) -> tuple[list[FloatArray], FloatArray]:

@@ -38,7 +38,8 @@ class Fronts:
     leaves : array of int, shape (n,)
         Number of leaves of the tree that attains each.
     best : float
-        Least weighted sum of any tree; infinite where there is no allowed tree, or none was found in time.
+        Least weighted sum of any tree, or the bound on it that was given; infinite where there is no allowed tree, or
+        none was found in time.
     complete : bool
         Whether every vector within the budget is here or is no better than one that is. Without it nothing is proven.
     overflow : bool
@@ -76,6 +77,7 @@ def attainable(
     prices: FloatArray,
     budget: float,
     *,
+    least: float | None = None,
     sense: Sequence[Sense] | None = None,
     demands: Sequence[tuple[FloatArray, float]] = (),
     splits: Splits = "multiway",
@@ -103,6 +105,8 @@ def attainable(
         ``"max"``, so that a better vector never has a larger sum.
     budget : float
         How much more than the least the weighted sum may be; may be infinite.
+    least : float, optional
+        What no tree's weighted sum is below, where that is known: the budget counts from here then.
     sense : sequence of {"min", "max", "equal"}, optional
         Which of two vectors is better; one that is at least as good in all forms, and equal in those of sense
         ``"equal"``, makes the other superfluous. By default ``"min"`` for form 0 and ``"equal"`` for the others.
@@ -150,6 +154,7 @@ def attainable(
     limits = problem.limits
     if limits.prices is not None:
         limits = replace(limits, prices=replace(limits.prices, weight=test_weight * float(prices[0])))
+    offset = float(problem.table.statistics.sum(axis=0) @ constant)
     searched = replace(problem, loss=LinearLoss(shifted), limits=limits)
     vectors, values, leaves, packed, best, finished, overflow, interrupted = _native.attainable_vectors(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
@@ -161,6 +166,7 @@ def attainable(
         demands=np.array([a for a, _ in demands], dtype=np.float64).reshape(-1, len(forms)),
         at_least=np.array([b for _, b in demands], dtype=np.float64),
         budget=float(budget),
+        least=math.nan if least is None else least - offset,
         most_vectors=max_vectors,
         **describe(problem, splits, max_children),
         cache_bytes=int(cache_mb * 2**20),
@@ -168,7 +174,6 @@ def attainable(
         use_bounds=use_bounds,
         use_cache=use_cache,
     )
-    offset = float(problem.table.statistics.sum(axis=0) @ constant)
     return Fronts(
         vectors.reshape(-1, len(forms)),
         values + offset,

@@ -20,7 +20,7 @@ from omtree.problem import Node, Problem
 from omtree.search.sources import Counts
 
 Splits = Literal["multiway", "binary"]
-Counting = Literal["auto", "bits", "histogram"]
+Counting = Literal["auto", "bits", "histogram", "tables"]
 _PackedTree = Sequence[tuple[int, int, bool, Sequence[tuple[Sequence[int], int]]]]
 _Answer = tuple[list[float], Sequence[_PackedTree | None], float, bool, bool, int, int, int]
 

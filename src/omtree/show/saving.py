@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from omtree.show.document import FORMAT, VERSION, from_document, to_document
 
@@ -113,15 +115,23 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file so that whoever reads it, even after a kill, finds the old content or the new, never half of it."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write, which takes the place of the one at the path when the block ends without a fault."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         # A device or a pipe, such as /dev/stdout, cannot be replaced.
-        target.write_bytes(content)
+        with open(target, "wb") as file:
+            yield file
         return
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))
