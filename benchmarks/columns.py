@@ -1,12 +1,11 @@
 """Column generation, data set by data set: seconds per phase, LP value, value, bound and gap.
 
-    python -m benchmarks.columns --data DIR [--part small|large|huge|rows] [--depths 2 3 4 5] [--time-limit 60]
+    python -m benchmarks.columns --data DIR [--part small|large|huge] [--depths 2 3 4 5] [--time-limit 60]
 
 Small sets use 75 % of their rows, drawn once; the others all rows. Leaves 2^d, support 1 %, at most 8 quantile bins.
 Every fit runs in a process of its own, so that its peak memory can be told. Huge sets are fitted a second time, as a
-tree, to compare. `rows` is one synthetic set in three sizes: what a round of pricing costs does not depend on them. The
-last lines compare the median seconds of each depth with those of the AAAI-23 paper (3.9, 9.3, 15.6 and 21.9 s on an
-8-core i7 with CPLEX).
+tree, to compare. The last lines compare the median seconds of each depth with those of the AAAI-23 paper (3.9, 9.3,
+15.6 and 21.9 s on an 8-core i7 with CPLEX).
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ PARTS = {
     "small": (sets.SMALL, (2, 3, 4, 5)),
     "large": (sets.LARGE, (2, 3)),
     "huge": (("synthetic-1000000", *sets.HUGE), (2, 3)),
-    "rows": (("synthetic-10000", "synthetic-100000", "synthetic-1000000"), (2, 3)),
 }
 PAPER_MEDIAN_SECONDS = {2: 3.9, 3: 9.3, 4: 15.6, 5: 21.9}
 PHASES = ("data", "start", "tables", "lp", "pricing", "proof", "mip")
