@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import datasets
 from omtree import OptimalTreeClassifier
-from omtree.columns import Options, engine, master, pricing, solve
+from omtree.columns import Options, engine, master, pricing, solve, start
 from omtree.data.build import make_features, make_table
 from omtree.data.columns import read_columns
 from omtree.data.table import Table
@@ -300,7 +300,7 @@ def test_interrupt_ends_the_engine(phase: str, monkeypatch: pytest.MonkeyPatch) 
         raise KeyboardInterrupt
 
     owner, name = {
-        "start": (engine, "tree_paths"),
+        "start": (start, "tree_paths"),
         "lp": (engine.Master, "solve"),
         "pricing": (engine.RulePricer, "price"),
         "proof": (engine, "search_cover"),
