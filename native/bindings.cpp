@@ -210,6 +210,28 @@ nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
                           result.statistics.subproblems, result.statistics.cache_hits, result.statistics.cache_entries);
 }
 
+omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
+                                     const std::vector<int> &order, const std::uint8_t *codes) {
+    omtree::SearchFeature feature;
+    feature.n_codes = n_codes;
+    feature.family = family == "interval" ? omtree::Family::interval
+                     : family == "subset" ? omtree::Family::subset
+                     : family == "run"    ? omtree::Family::run
+                                          : omtree::Family::value;
+    feature.has_missing = has_missing;
+    feature.order.assign(order.begin(), order.end());
+    feature.codes = codes;
+    return feature;
+}
+
+std::chrono::steady_clock::time_point moment(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    return seconds < 1e9
+               ? Clock::now() +
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(seconds, 0.0)))
+               : Clock::time_point::max();
+}
+
 void bind_search(nb::module_ &m) {
     m.def(
         "search_trees",
@@ -226,16 +248,8 @@ void bind_search(nb::module_ &m) {
             }
             omtree::SearchProblem problem;
             for (std::size_t i = 0; i < columns.size(); ++i) {
-                omtree::SearchFeature feature;
-                feature.n_codes = n_codes[i];
-                feature.family = families[i] == "interval" ? omtree::Family::interval
-                                 : families[i] == "subset" ? omtree::Family::subset
-                                 : families[i] == "run"    ? omtree::Family::run
-                                                           : omtree::Family::value;
-                feature.has_missing = has_missing[i];
-                feature.order.assign(orders[i].begin(), orders[i].end());
-                feature.codes = codes.data() + columns[i] * codes.shape(1);
-                problem.features.push_back(std::move(feature));
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                          codes.data() + columns[i] * codes.shape(1)));
             }
             problem.n_rows = counts.shape(0);
             problem.n_classes = static_cast<int>(counts.shape(1));
@@ -256,11 +270,7 @@ void bind_search(nb::module_ &m) {
                                : counting == "tables"    ? omtree::Counting::tables
                                                          : omtree::Counting::automatic;
             omtree::Control control;
-            if (seconds < 1e9) {
-                control.until =
-                    std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                           std::chrono::duration<double>(std::max(seconds, 0.0)));
-            }
+            control.until = moment(seconds);
             omtree::SearchResult result;
             const bool interrupted =
                 interruptibly(control.cancelled, [&] { result = omtree::search_trees(problem, control); });
@@ -301,10 +311,6 @@ class CalledSource final : public omtree::JointSource {
     nb::callable call_;
     std::shared_ptr<omtree::Control> control_;
 };
-
-omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
-                                     const std::vector<int> &order, const std::uint8_t *codes);
-std::chrono::steady_clock::time_point moment(double seconds);
 
 void bind_joint_counts(nb::module_ &m) {
     m.def("count_joint",
@@ -674,28 +680,6 @@ void bind_judge(nb::module_ &m) {
             },
             nb::arg("rows"))
         .def("floor", [](const RuleJudge &self) { return to_numpy(std::vector<double>(self.floor())); });
-}
-
-omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
-                                     const std::vector<int> &order, const std::uint8_t *codes) {
-    omtree::SearchFeature feature;
-    feature.n_codes = n_codes;
-    feature.family = family == "interval" ? omtree::Family::interval
-                     : family == "subset" ? omtree::Family::subset
-                     : family == "run"    ? omtree::Family::run
-                                          : omtree::Family::value;
-    feature.has_missing = has_missing;
-    feature.order.assign(order.begin(), order.end());
-    feature.codes = codes;
-    return feature;
-}
-
-std::chrono::steady_clock::time_point moment(double seconds) {
-    using Clock = std::chrono::steady_clock;
-    return seconds < 1e9
-               ? Clock::now() +
-                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::max(seconds, 0.0)))
-               : Clock::time_point::max();
 }
 
 omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const omtree::RuleJudge &judge,

@@ -14,7 +14,7 @@ from omtree.certificate import Status
 from omtree.deadline import Deadline
 from omtree.judging import make_judge
 from omtree.problem import Problem
-from omtree.search.solve import Splits, TreesBySize, TreeSolution, _family, _order
+from omtree.search.solve import Splits, TreesBySize, TreeSolution, describe_splits
 
 
 def solve_general(
@@ -102,20 +102,10 @@ def solve_general(
 
 def describe(problem: Problem, splits: Splits, max_children: int | None) -> dict[str, Any]:
     """What the kernel is told about the features and the trees over them."""
-    if splits not in ("multiway", "binary"):
-        raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
-    if max_children is not None and max_children < 2:
-        raise ValueError(f"max_children must be at least 2, not {max_children}.")
-    categories = problem.graph.categories
-    chosen = [level.feature for level in problem.graph.levels]
+    levels = problem.graph.levels
     return {
-        "columns": [level.position for level in problem.graph.levels],
-        "n_codes": [feature.n_codes for feature in chosen],
-        "families": [_family(feature, categories) for feature in chosen],
-        "has_missing": [feature.has_missing and feature.n_codes > 2 for feature in chosen],
-        "orders": [_order(feature, categories) for feature in chosen],
+        **describe_splits([level.feature for level in levels], problem.graph.categories, splits, max_children),
+        "columns": [level.position for level in levels],
         "max_depth": problem.max_depth,
         "max_leaves": problem.max_leaves,
-        "binary": splits == "binary",
-        "max_children": max_children or 0,
     }

@@ -250,6 +250,18 @@ def _common(
     deadline: Deadline | None,
 ) -> dict[str, Any]:
     """What the kernel is told wherever the counts are from."""
+    return {
+        **describe_splits(features, categories, splits, max_children),
+        "n_threads": n_jobs if n_jobs > 0 else os.cpu_count() or 1,
+        "cache_bytes": int(cache_mb * 2**20),
+        "seconds": deadline.remaining if deadline is not None else math.inf,
+    }
+
+
+def describe_splits(
+    features: Sequence[Feature], categories: Categories, splits: Splits, max_children: int | None
+) -> dict[str, Any]:
+    """What the kernel is told about the ways to split features."""
     if splits not in ("multiway", "binary"):
         raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
     if max_children is not None and max_children < 2:
@@ -261,9 +273,6 @@ def _common(
         "orders": [_order(feature, categories) for feature in features],
         "binary": splits == "binary",
         "max_children": max_children or 0,
-        "n_threads": n_jobs if n_jobs > 0 else os.cpu_count() or 1,
-        "cache_bytes": int(cache_mb * 2**20),
-        "seconds": deadline.remaining if deadline is not None else math.inf,
     }
 
 
