@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from omtree.data.columns import Column, read_columns
+from omtree.data.column import Column
+from omtree.data.columns import read_columns
 from omtree.data.table import UNKNOWN, CodeArray, Feature
 from omtree.data.wording import show_level, show_number
 from omtree.graph import Condition

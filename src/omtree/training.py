@@ -13,7 +13,8 @@ from omtree import _native
 from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups
 from omtree.data.binning import Binning
 from omtree.data.build import encode_rows, make_features, make_number_table, make_table
-from omtree.data.columns import Columns, read_columns
+from omtree.data.column import Columns
+from omtree.data.columns import read_columns
 from omtree.data.table import CodeArray, Feature, FloatArray, Table
 from omtree.targets import Target, check_weights, class_scale
 

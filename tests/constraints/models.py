@@ -11,7 +11,8 @@ import numpy as np
 from model.random_models import reader
 from omtree.constraints import Answers, Compiled, Constraint, GroupColumn, Samples, Setting, compile_constraints
 from omtree.data.build import encode_rows, make_features, make_table
-from omtree.data.columns import Columns, read_columns
+from omtree.data.column import Columns
+from omtree.data.columns import read_columns
 from omtree.data.table import Feature, Table
 from omtree.graph import Condition, FeatureGraph
 from omtree.losses import LinearLoss

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from omtree.data.binning import quantile_thresholds
 from omtree.data.build import make_features
-from omtree.data.columns import Column, read_columns
+from omtree.data.column import Column
+from omtree.data.columns import read_columns
 from omtree.data.summaries import ColumnSummary, Points, Ranges, features_of, quantile_points
 from omtree.data.table import Feature
 

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from omtree.cluster.facts import Facts, add_facts, facts_of
 from omtree.cluster.frames import Cluster, partitions
 from omtree.cluster.training import DaskTraining
-from omtree.data.columns import Column, Columns, KindChoice, kind_choices, not_a_date, read_columns
+from omtree.data.column import Column, Columns
+from omtree.data.columns import KindChoice, kind_choices, not_a_date, read_columns
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.targets import Target, class_scale, encode_labels

@@ -18,7 +18,8 @@ from omtree.cluster.numbers import DaskNumbers
 from omtree.cluster.parts import add_merged, code_part, label_codes, merge_part, take
 from omtree.counted import CountedTraining
 from omtree.data.binning import Binning
-from omtree.data.columns import CodedColumns, Column, Columns, KindChoice, read_columns
+from omtree.data.column import CodedColumns, Column, Columns
+from omtree.data.columns import KindChoice, read_columns
 from omtree.data.summaries import ColumnSummary, features_of, quantile_points
 from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import text_of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from omtree.constraints.audit import Answers, ConstraintCheck
     from omtree.constraints.demands import CurvedLimit, RuleDemands, RuleSum
     from omtree.constraints.samples import GroupColumn, Strata
-    from omtree.data.columns import Columns
+    from omtree.data.column import Columns
 
 Level = Literal["path", "attribute", "sample"]
 

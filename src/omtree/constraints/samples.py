@@ -10,7 +10,8 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from omtree.data.columns import Column, Columns, as_frame, read_columns
+from omtree.data.column import Column, Columns
+from omtree.data.columns import as_frame, read_columns
 from omtree.data.table import FloatArray
 
 IntArray = npt.NDArray[np.intp]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from omtree import _native
 from omtree.data.binning import Binning, exact_thresholds, quantile_thresholds, supervised_thresholds
-from omtree.data.columns import CodedColumns, Column, Columns
+from omtree.data.column import CodedColumns, Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
 from omtree.data.wording import show_level
 

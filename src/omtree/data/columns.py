@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
 import narwhals as nw
@@ -15,83 +14,12 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_pyarrow
 from sklearn.utils import check_array
 
-from omtree.data.table import CodeArray, Feature, FloatArray, Kind
+from omtree.data.column import Column, Columns
+from omtree.data.table import FloatArray, Kind
 from omtree.data.wording import text_of
 
 #: A kind, or the levels of an ordinal column in their order.
 KindChoice = Kind | Sequence[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One input column, typed but not yet coded.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"numeric", "ordinal", "nominal"}
-    values : array
-        Numeric columns: float64, NaN where a cell is missing; possibly a view of the caller's data. Otherwise int32:
-        the position of each cell in `levels`, -1 where it is missing.
-    has_missing : bool
-        Whether any cell is missing.
-    levels : tuple or None
-        The distinct values of an ordinal or nominal column; those of an ordinal one in their order.
-    """
-
-    name: str
-    kind: Kind
-    values: npt.NDArray[Any]
-    has_missing: bool
-    levels: tuple[Any, ...] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """All columns of one input."""
-
-    columns: tuple[Column, ...]
-    n_samples: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns' names, in order."""
-        return tuple(column.name for column in self.columns)
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The columns' kinds, in order."""
-        return tuple(column.kind for column in self.columns)
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def __getitem__(self, position: int) -> Column:
-        return self.columns[position]
-
-    def __iter__(self) -> Iterator[Column]:
-        return iter(self.columns)
-
-
-@dataclass(frozen=True, eq=False)
-class CodedColumns(Columns):
-    """Columns of which only the codes are in memory; the values of the columns are empty.
-
-    Attributes
-    ----------
-    features : tuple of Feature
-    codes : array of uint8, shape (n_features, n_samples)
-        The codes of these features.
-    """
-
-    features: tuple[Feature, ...]
-    codes: CodeArray
-
-    def codes_of(self, features: Sequence[Feature]) -> CodeArray:
-        """The codes of some of the features."""
-        if tuple(features) == self.features:
-            return self.codes
-        return self.codes[[self.features.index(feature) for feature in features]]
 
 
 def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, *, training: bool = True) -> Columns:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from omtree.data.binning import Binning
 from omtree.data.build import TargetArray, make_features
-from omtree.data.columns import Column, Columns
+from omtree.data.column import Column, Columns
 from omtree.data.table import Feature, FloatArray
 
 #: Ranges into which the values of a column are counted at a time.

@@ -13,7 +13,7 @@ from omtree import _native
 from omtree.data import wording
 
 if TYPE_CHECKING:
-    from omtree.data.columns import Column
+    from omtree.data.column import Column
 
 Kind = Literal["numeric", "ordinal", "nominal"]
 FloatArray = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.constraints.samples import GroupColumn
-from omtree.data.columns import CodedColumns
+from omtree.data.column import CodedColumns
 from omtree.data.merging import Merger
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.training import Training

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
-from omtree.data.columns import Column, Columns, KindChoice, kind_choices, not_a_date, read_columns
+from omtree.data.column import Column, Columns
+from omtree.data.columns import KindChoice, kind_choices, not_a_date, read_columns
 from omtree.data.summaries import ColumnSummary
 from omtree.data.table import FloatArray
 from omtree.disk.files import TypedColumn, quoted

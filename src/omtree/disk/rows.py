@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from omtree.data.columns import Column
+from omtree.data.column import Column
 from omtree.data.summaries import N_RANGES, Points, Ranges
 from omtree.disk.files import TypedColumn, find_files, read_columns_of, text_literal
 from omtree.disk.scan import Scan

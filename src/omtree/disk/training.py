@@ -13,7 +13,8 @@ import numpy.typing as npt
 from omtree.constraints.samples import GroupColumn, as_groups
 from omtree.counted import CountedTraining
 from omtree.data.binning import Binning
-from omtree.data.columns import CodedColumns, Columns, KindChoice
+from omtree.data.column import CodedColumns, Columns
+from omtree.data.columns import KindChoice
 from omtree.data.spill import Spill
 from omtree.data.summaries import ColumnSummary, features_of, quantile_points
 from omtree.data.table import CodeArray, Feature, FloatArray

@@ -1,0 +1,83 @@
+"""What a table is read into: columns with a type, not yet coded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from omtree.data.table import CodeArray, Feature, Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One input column, typed but not yet coded.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"numeric", "ordinal", "nominal"}
+    values : array
+        Numeric columns: float64, NaN where a cell is missing; possibly a view of the caller's data. Otherwise int32:
+        the position of each cell in `levels`, -1 where it is missing.
+    has_missing : bool
+        Whether any cell is missing.
+    levels : tuple or None
+        The distinct values of an ordinal or nominal column; those of an ordinal one in their order.
+    """
+
+    name: str
+    kind: Kind
+    values: npt.NDArray[Any]
+    has_missing: bool
+    levels: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """All columns of one input."""
+
+    columns: tuple[Column, ...]
+    n_samples: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The columns' kinds, in order."""
+        return tuple(column.kind for column in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, position: int) -> Column:
+        return self.columns[position]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumns(Columns):
+    """Columns of which only the codes are in memory; the values of the columns are empty.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+    codes : array of uint8, shape (n_features, n_samples)
+        The codes of these features.
+    """
+
+    features: tuple[Feature, ...]
+    codes: CodeArray
+
+    def codes_of(self, features: Sequence[Feature]) -> CodeArray:
+        """The codes of some of the features."""
+        if tuple(features) == self.features:
+            return self.codes
+        return self.codes[[self.features.index(feature) for feature in features]]
