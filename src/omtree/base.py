@@ -23,7 +23,7 @@ from omtree.data.build import encode_rows
 from omtree.data.columns import check_labels, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
-from omtree.disk.scan import Scan, as_scan, is_scan
+from omtree.disk.scan import Scan, as_scan, is_lazy, is_scan
 from omtree.family import TreeFamily
 from omtree.fitting import Plan
 from omtree.graph import FeatureGraph
@@ -275,6 +275,8 @@ def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
         raise ValueError(
             "X is a scan, which only fit takes; read its rows in parts, or run omtree predict on the files."
         )
+    if is_lazy(X):
+        raise ValueError("X is a lazy frame or a relation, which only fit takes; compute it first, or parts of it.")
     if is_into_dataframe(X):
         # Equal names are refused here, before scikit-learn stumbles over them.
         check_labels(X)

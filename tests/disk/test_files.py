@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
@@ -239,6 +240,8 @@ def test_wrong_use(tmp_path: Path) -> None:
         OptimalTreeClassifier().fit(scan(path, "y"), "y")
     with pytest.raises(ValueError, match="X is a scan, which only fit takes"):
         OptimalTreeClassifier(max_depth=1).fit(scan(path, "y")).predict(scan(path, "y"))
+    with pytest.raises(ValueError, match="X is a lazy frame or a relation, which only fit takes"):
+        OptimalTreeClassifier(max_depth=1).fit(scan(path, "y")).predict(duckdb.read_parquet(str(path)))
     with pytest.raises(ValueError, match="scan reads paths, DuckDB relations and lazy frames, not Table"):
         scan(small(), "y")
     with pytest.raises(ValueError, match="memory_limit='much' is no size; use such as '2GB'"):
