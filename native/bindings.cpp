@@ -201,12 +201,16 @@ nb::object tree_as_lists(const omtree::SearchTree &tree) {
     return nodes;
 }
 
-nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
-    nb::list trees;
-    for (const omtree::SearchTree &tree : result.trees) {
-        trees.append(tree_as_lists(tree));
+nb::list trees_as_lists(const std::vector<omtree::SearchTree> &trees) {
+    nb::list lists;
+    for (const omtree::SearchTree &tree : trees) {
+        lists.append(tree_as_lists(tree));
     }
-    return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
+    return lists;
+}
+
+nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
+    return nb::make_tuple(result.losses, trees_as_lists(result.trees), result.bound, result.finished, interrupted,
                           result.statistics.subproblems, result.statistics.cache_hits, result.statistics.cache_entries);
 }
 
@@ -722,13 +726,7 @@ void bind_general_search(nb::module_ &m) {
             omtree::SearchResult result;
             const bool interrupted =
                 interruptibly(control.cancelled, [&] { result = omtree::search_general(problem, control); });
-            nb::list trees;
-            for (const omtree::SearchTree &tree : result.trees) {
-                trees.append(tree_as_lists(tree));
-            }
-            return nb::make_tuple(result.losses, trees, result.bound, result.finished, interrupted,
-                                  result.statistics.subproblems, result.statistics.cache_hits,
-                                  result.statistics.cache_entries);
+            return search_answer(result, interrupted);
         },
         nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"),
         nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
@@ -837,13 +835,9 @@ void bind_fronts(nb::module_ &m) {
             omtree::FrontResult result;
             const bool interrupted =
                 interruptibly(control.cancelled, [&] { result = omtree::attainable_vectors(task, control); });
-            nb::list trees;
-            for (const omtree::SearchTree &tree : result.trees) {
-                trees.append(tree_as_lists(tree));
-            }
             return nb::make_tuple(to_numpy(std::move(result.vectors)), to_numpy(std::move(result.losses)),
-                                  to_numpy(std::move(result.leaves)), trees, result.best, result.finished,
-                                  result.overflow, interrupted);
+                                  to_numpy(std::move(result.leaves)), trees_as_lists(result.trees), result.best,
+                                  result.finished, result.overflow, interrupted);
         },
         nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
         nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("least"),

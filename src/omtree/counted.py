@@ -1,19 +1,73 @@
-"""Samples that are too many for memory: they stay where they are, and a search asks for joint counts of them."""
+"""Samples that are not in memory: they stay where they are, and a search may ask for joint counts of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omtree.data.binning import Binning
+from omtree.data.summaries import ColumnSummary, features_of
 from omtree.data.table import CodeArray, Feature, FloatArray, Table
+from omtree.deadline import Deadline
 from omtree.problem import Path, Problem
 from omtree.training import Training
 
 if TYPE_CHECKING:
     from omtree.search.sources import Counts
+
+
+@dataclass(frozen=True, eq=False)
+class DistantTraining(Training):
+    """Samples that are not in memory; the arrays of a `Training` are empty here, and `coded` gives one to work with.
+
+    Attributes
+    ----------
+    deadline : Deadline
+        Of the fit; reading does not count.
+    """
+
+    deadline: Deadline = field(kw_only=True)
+    _known: dict[str, Any] = field(kw_only=True, default_factory=dict)
+
+    def features(
+        self, n_bins: int, binning: Binning, group_levels: bool = True
+    ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
+        """The columns that vary as features, and name and reason for each that was dropped."""
+        with self.deadline.outside():
+            summaries = self._summaries(n_bins, binning)
+        self._known["summaries"] = summaries
+        return features_of(summaries, len(self.target.classes), n_bins, binning, group_levels)
+
+    def many_valued(self, feature: Feature, n_bins: int) -> bool:
+        """Whether a numeric feature has more distinct values than this."""
+        summary: ColumnSummary = self._known["summaries"][feature.column]
+        return summary.n_distinct(n_bins + 1) > n_bins
+
+    def coded(self, features: tuple[Feature, ...]) -> Training:
+        """The samples coded by these features, made once for each choice of features."""
+        known = self._known.get("features", ())
+        if len(known) != len(features) or any(old is not new for old, new in zip(known, features, strict=True)):
+            self._forget_codes()
+            with self.deadline.outside():
+                self._known.update(coded=self._code(features), features=features)
+        coded: Training = self._known["coded"]
+        return coded
+
+    def _summaries(self, n_bins: int, binning: Binning) -> list[ColumnSummary]:
+        """What is in each column."""
+        raise NotImplementedError
+
+    def _code(self, features: tuple[Feature, ...]) -> Training:
+        """The samples coded by these features."""
+        raise NotImplementedError
+
+    def _forget_codes(self) -> None:
+        """Make room for other codes."""
+        self._known.pop("features", None)
+        self._known.pop("coded", None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,13 @@ from omtree.cluster.facts import Facts, add_facts, facts_of
 from omtree.cluster.frames import Cluster, partitions
 from omtree.cluster.numbers import DaskNumbers
 from omtree.cluster.parts import add_merged, code_part, label_codes, merge_part, take
-from omtree.counted import CountedTraining
+from omtree.counted import CountedTraining, DistantTraining
 from omtree.data.binning import Binning
 from omtree.data.column import CodedColumns, Column, Columns
 from omtree.data.columns import KindChoice, read_columns
-from omtree.data.summaries import ColumnSummary, features_of, quantile_points
+from omtree.data.summaries import ColumnSummary, quantile_points
 from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import text_of
-from omtree.deadline import Deadline
 from omtree.search.sources import Counts, ScaledCounts
 from omtree.training import Training
 
@@ -32,7 +31,7 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True, eq=False)
-class DaskTraining(Training):
+class DaskTraining(DistantTraining):
     """Samples on a cluster; the arrays of a `Training` are empty here.
 
     Attributes
@@ -47,8 +46,6 @@ class DaskTraining(Training):
         Names of the columns that hold numbers.
     kinds : mapping
         What the user says of columns.
-    deadline : Deadline
-        Of the fit; reading does not count.
     """
 
     cluster: Cluster = field(kw_only=True)
@@ -58,8 +55,6 @@ class DaskTraining(Training):
     facts: Facts = field(kw_only=True)
     numeric: tuple[str, ...] = field(kw_only=True)
     kinds: Mapping[Any, KindChoice] = field(kw_only=True)
-    deadline: Deadline = field(kw_only=True)
-    _known: dict[str, Any] = field(kw_only=True, default_factory=dict)
 
     def __len__(self) -> int:
         return sum(self.facts.rows)
@@ -74,25 +69,14 @@ class DaskTraining(Training):
             raise ValueError("Constraints over groups need the rows in memory; fit X.compute(), or leave them out.")
         return self
 
-    def features(
-        self, n_bins: int, binning: Binning, group_levels: bool = True
-    ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
-        """The columns that vary as features, and name and reason for each that was dropped."""
-
+    def _summaries(self, n_bins: int, binning: Binning) -> list[ColumnSummary]:
         def summary(column: Column) -> ColumnSummary:
             if column.name in self.numeric:
                 return self._numbers(column, n_bins, binning)
             return self._cells(column)
 
-        with self.deadline.outside(), ThreadPoolExecutor(_AT_ONCE) as pool:
-            summaries = list(pool.map(summary, self.columns))
-        self._known["summaries"] = summaries
-        return features_of(summaries, len(self.target.classes), n_bins, binning, group_levels)
-
-    def many_valued(self, feature: Feature, n_bins: int) -> bool:
-        """Whether a numeric feature has more distinct values than this."""
-        summary: ColumnSummary = self._known["summaries"][feature.column]
-        return summary.n_distinct(n_bins + 1) > n_bins
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(summary, self.columns))
 
     def sample(self, size: int, seed: int) -> Training:
         """A part of the samples in memory: the same that would be drawn were all of them there."""
@@ -102,15 +86,6 @@ class DaskTraining(Training):
     def whole(self) -> Training:
         """All samples in memory."""
         return self._rows(np.arange(len(self)))
-
-    def coded(self, features: tuple[Feature, ...]) -> Training:
-        """The samples behind a source of counts: each worker codes its partitions once and keeps them."""
-        known = self._known.get("features", ())
-        if len(known) != len(features) or any(old is not new for old, new in zip(known, features, strict=True)):
-            with self.deadline.outside():
-                self._known.update(features=features, coded=self._counted(features))
-        coded: Training = self._known["coded"]
-        return coded
 
     def _parts(self, names: Sequence[str]) -> list[Any]:
         return partitions(self.frame[list(names)], self.labels, self.row_weights)
@@ -175,7 +150,8 @@ class DaskTraining(Training):
         total = self.total if len(labels) == len(self) else float(weight.sum())
         return Training(Columns(columns, len(labels)), target, row_weight, weight, total, {}, self.class_scale)
 
-    def _counted(self, features: tuple[Feature, ...]) -> CountedTraining:
+    def _code(self, features: tuple[Feature, ...]) -> CountedTraining:
+        """The samples behind a source of counts: each worker codes its partitions once and keeps them."""
         names = [feature.name for feature in features]
         own = tuple(replace(feature, column=place) for place, feature in enumerate(features))
         kinds = {name: self.kinds[name] for name in names if name in self.kinds}

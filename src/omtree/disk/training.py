@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.constraints.samples import GroupColumn, as_groups
-from omtree.counted import CountedTraining
+from omtree.counted import CountedTraining, DistantTraining
 from omtree.data.binning import Binning
 from omtree.data.column import CodedColumns, Columns
 from omtree.data.columns import KindChoice
 from omtree.data.spill import Spill
-from omtree.data.summaries import ColumnSummary, features_of, quantile_points
+from omtree.data.summaries import ColumnSummary, quantile_points
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.disk.merged import ClassRows, group_codes
@@ -39,7 +39,7 @@ Arrays = list[npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class ScannedTraining(Training):
+class ScannedTraining(DistantTraining):
     """Samples on disk; the arrays of a `Training` are empty here, and `coded` gives one that has them.
 
     Attributes
@@ -50,8 +50,6 @@ class ScannedTraining(Training):
     group_fields : mapping of str to Field
     n_jobs : int
         Threads for counting.
-    deadline : Deadline
-        Of the fit; reading does not count.
     progress : callable or None
         Told how many rows were read.
     """
@@ -60,10 +58,8 @@ class ScannedTraining(Training):
     scan: Scan = field(kw_only=True)
     contents: Contents = field(kw_only=True)
     n_jobs: int = field(kw_only=True)
-    deadline: Deadline = field(kw_only=True)
     progress: Progress | None = field(kw_only=True)
     group_fields: Mapping[str, Field] = field(kw_only=True, default_factory=dict)
-    _known: dict[str, Any] = field(kw_only=True, default_factory=dict)
 
     def __len__(self) -> int:
         return self.contents.n_rows
@@ -105,22 +101,12 @@ class ScannedTraining(Training):
         """The part of the memory that is left for what a search remembers."""
         return _COUNTS_SHARE * self.rows.memory / 2**20
 
-    def features(
-        self, n_bins: int, binning: Binning, group_levels: bool = True
-    ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
-        """The columns that vary as features, and name and reason for each that was dropped."""
+    def _summaries(self, n_bins: int, binning: Binning) -> list[ColumnSummary]:
         summaries = []
-        with self.deadline.outside():
-            for place, known in enumerate(self.contents.fields, start=1):
-                self._tell(f"column {place}")
-                summaries.append(known.summary or self._numbers(known, n_bins, binning))
-        self._known["summaries"] = summaries
-        return features_of(summaries, len(self.target.classes), n_bins, binning, group_levels)
-
-    def many_valued(self, feature: Feature, n_bins: int) -> bool:
-        """Whether a numeric feature has more distinct values than this."""
-        summary: ColumnSummary = self._known["summaries"][feature.column]
-        return summary.n_distinct(n_bins + 1) > n_bins
+        for place, known in enumerate(self.contents.fields, start=1):
+            self._tell(f"column {place}")
+            summaries.append(known.summary or self._numbers(known, n_bins, binning))
+        return summaries
 
     def sample(self, size: int, seed: int) -> Training:
         """A part of the samples in memory: the same that would be drawn were all of them there."""
@@ -142,19 +128,15 @@ class ScannedTraining(Training):
         columns = [replace(known.column, values=values) for known, values in zip(fields, cells, strict=False)]
         return self._training(Columns(tuple(columns), size), cells[len(fields) :])
 
-    def coded(self, features: tuple[Feature, ...]) -> Training:
-        """The samples coded by these features: in memory, or counted where that is too little."""
-        known = self._known.get("features", ())
-        if len(known) != len(features) or any(old is not new for old, new in zip(known, features, strict=True)):
-            self._known.pop("coded", None)
-            spill: Spill | None = self._known.pop("spill", None)
-            if spill is not None:
-                spill.remove()
-            with self.deadline.outside():
-                made = self._number_rows(features) if self.target.is_number else self._class_rows(features)
-            self._known.update(features=features, coded=made)
-        coded: Training = self._known["coded"]
-        return coded
+    def _code(self, features: tuple[Feature, ...]) -> Training:
+        """In memory, or counted where that is too little."""
+        return self._number_rows(features) if self.target.is_number else self._class_rows(features)
+
+    def _forget_codes(self) -> None:
+        super()._forget_codes()
+        spill: Spill | None = self._known.pop("spill", None)
+        if spill is not None:
+            spill.remove()
 
     def _numbers(self, known: Field, n_bins: int, binning: Binning) -> ColumnSummary:
         """A column of numbers by its distinct values, or by those that decide its quantiles."""
