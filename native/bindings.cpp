@@ -32,6 +32,7 @@
 #include "rule_tables.hpp"
 #include "search.hpp"
 #include "search_tables.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 
@@ -106,6 +107,37 @@ void bind_coding(nb::module_ &m) {
         const std::size_t n_classes = counts.shape(1);
         nb::gil_scoped_release release;
         omtree::count_classes(rows, labels, weight, n_classes, out);
+    });
+    m.def("count_codes", [](Vector<std::int32_t> codes, std::size_t n_codes, Vector<std::int64_t> classes,
+                            std::size_t n_classes, Vector<double> weights) {
+        if ((classes.size() != 0 && classes.size() != codes.size()) ||
+            (weights.size() != 0 && weights.size() != codes.size())) {
+            throw nb::value_error("count_codes: codes, classes and weights differ in length");
+        }
+        const auto in = view(codes);
+        const auto labels = view(classes);
+        const auto weight = view(weights);
+        std::vector<double> counts;
+        {
+            nb::gil_scoped_release release;
+            counts = omtree::count_codes(in, n_codes, labels, n_classes, weight);
+        }
+        return to_numpy(std::move(counts));
+    });
+}
+
+void bind_texts(nb::module_ &m) {
+    // Whoever hands over the cells may need the interpreter for it, so it is not released.
+    m.def("code_texts", [](nb::capsule stream) {
+        auto *cells = static_cast<omtree::ArrowStream *>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+        if (cells == nullptr) {
+            nb::raise_python_error();
+        }
+        if (cells->release == nullptr) {
+            throw nb::value_error("code_texts: the stream was read before");
+        }
+        omtree::CodedTexts coded = omtree::code_texts(*cells);
+        return std::tuple(to_numpy(std::move(coded.codes)), std::move(coded.levels), coded.has_missing);
     });
 }
 
@@ -899,6 +931,7 @@ NB_MODULE(_native, m) {
     bind_search(m);
     bind_joint_counts(m);
     bind_coding(m);
+    bind_texts(m);
     bind_quantiles(m);
     bind_pricing(m);
     bind_rule_tables(m);

@@ -6,6 +6,7 @@ import datetime
 import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast, get_args
 
 import narwhals as nw
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_pyarrow
 from sklearn.utils import check_array
 
+from omtree import _native
 from omtree.data.column import Column, Columns
 from omtree.data.table import FloatArray, Kind
 from omtree.data.wording import text_of
@@ -52,7 +54,7 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     (('numeric', 'nominal'), ('blue', 'red'))
     """
     if (texts := _arrow_texts(X)) is not None:
-        labels: list[Any] = list(X.columns)
+        labels: list[Any] = X.columns.tolist()
         names = _unique_names(labels)
         chosen = kind_choices(feature_kinds, labels)
         read = [_from_texts(name, text) for name, text in zip(names, texts, strict=True)]
@@ -147,10 +149,10 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
     if (
         isinstance(dtype, nw.String)
-        and get_pyarrow() is not None
+        and _has_streams()
         and getattr(series.to_native(), "dtype", None) != np.dtype(object)
     ):
-        return _from_texts(name, series.to_arrow())
+        return _from_texts(name, series)
     levels = _ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
@@ -158,28 +160,30 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
     return _from_cells(name, cells)
 
 
+def _has_streams() -> bool:
+    """Whether there is Arrow, and its arrays can be handed over as they are."""
+    pyarrow = get_pyarrow()
+    return pyarrow is not None and hasattr(pyarrow.ChunkedArray, "__arrow_c_stream__")
+
+
 def _arrow_texts(X: Any) -> list[Any] | None:
     """The columns of a pandas frame that has but texts, all of them in Arrow arrays, as those arrays."""
     pandas = get_pandas()
-    if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty:
+    if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty or not _has_streams():
         return None
     if not all(isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow" for dtype in X.dtypes):
         return None
-    return [column.array.__arrow_array__() for _, column in X.items()]
+    # A series for each column would take longer than all the rest of reading a small table.
+    arrays = getattr(X, "_iter_column_arrays", lambda: (column.array for _, column in X.items()))()
+    return [array.__arrow_array__() for array in arrays]
 
 
 def _from_texts(name: str, texts: Any) -> Column:
-    """A column of texts, from the dictionary that Arrow makes of them."""
-    coded = (texts.combine_chunks() if hasattr(texts, "combine_chunks") else texts).dictionary_encode()
-    found = coded.dictionary.to_pylist()
-    if not found:
-        return Column(name, "numeric", np.full(len(coded), np.nan), True)
-    has_missing = coded.null_count > 0
-    indices = coded.indices.fill_null(len(found)) if has_missing else coded.indices
-    levels = tuple(sorted(found))
-    place = {level: code for code, level in enumerate(levels)}
-    codes = np.array([*map(place.__getitem__, found), -1], dtype=np.int32)[indices.to_numpy()]
-    return Column(name, "nominal", codes, has_missing, levels)
+    """A column of texts, from anything that hands over Arrow arrays."""
+    codes, levels, has_missing = _native.code_texts(texts.__arrow_c_stream__())
+    if not levels:
+        return Column(name, "numeric", np.full(len(codes), np.nan), True)
+    return Column(name, "nominal", codes, has_missing, tuple(levels))
 
 
 def _ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | None:
@@ -284,14 +288,16 @@ def _override(column: Column, choice: KindChoice, training: bool) -> Column:
         cells = _cells(column)
         found = {cell for cell in cells if cell is not None}
     else:
-        present = np.bincount(column.values + 1, minlength=len(column.levels) + 1)[1:]
-        found = {level for level, times in zip(column.levels, present.tolist(), strict=True) if times}
+        times = _native.count_codes(column.values, len(column.levels), np.empty(0, np.int64), 1, np.empty(0))[1:]
+        found = {level for level, count in zip(column.levels, times.tolist(), strict=True) if count}
     others = sorted(found - set(choice), key=str)
     if others and training:
         raise ValueError(
             f"Column {column.name!r} has the value {others[0]!r}, which is not among the levels given in feature_kinds."
         )
     levels = (*choice, *others)
+    if levels == column.levels:
+        return replace(column, kind="ordinal")
     if column.levels is None:
         return _with_levels(column.name, "ordinal", cells, levels)
     place = {level: code for code, level in enumerate(levels)}
@@ -333,9 +339,9 @@ def _are_levels(choice: Any) -> bool:
 
 def _unique_names(labels: Sequence[Any]) -> list[str]:
     names = [str(label) for label in labels]
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise ValueError(f"X has several columns named {name!r}; give each its own name.")
+    if len(set(names)) < len(names):
+        name = next(name for name, times in Counter(names).items() if times > 1)
+        raise ValueError(f"X has several columns named {name!r}; give each its own name.")
     return names
 
 
