@@ -70,6 +70,13 @@ template <typename T> auto to_numpy(std::vector<T> &&vector) {
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
+/// A two-dimensional numpy array that owns the vector's elements, row by row.
+template <typename T> auto to_numpy(std::vector<T> &&vector, std::size_t n_rows, std::size_t n_columns) {
+    auto *kept = new std::vector<T>(std::move(vector));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(kept->data(), {n_rows, n_columns}, owner);
+}
+
 void bind_coding(nb::module_ &m) {
     m.def("bin_codes",
           [](Column values, Vector<double> thresholds, std::uint8_t missing, MutableVector<std::uint8_t> codes) {
@@ -118,11 +125,15 @@ void bind_coding(nb::module_ &m) {
         const auto labels = view(classes);
         const auto weight = view(weights);
         std::vector<double> counts;
+        std::vector<double> totals(n_codes + 1);
         {
             nb::gil_scoped_release release;
             counts = omtree::count_codes(in, n_codes, labels, n_classes, weight);
+            for (std::size_t i = 0; i < counts.size(); ++i) {
+                totals[i / n_classes] += counts[i];
+            }
         }
-        return to_numpy(std::move(counts));
+        return std::pair(std::move(totals), to_numpy(std::move(counts), n_codes + 1, n_classes));
     });
 }
 

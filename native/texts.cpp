@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace omtree {
 
@@ -56,23 +57,47 @@ std::uint64_t key_of(const char *text, std::size_t size, std::size_t readable) {
 /// An open-addressing set of texts, numbered as they come.
 class TextSet {
   public:
-    TextSet() : slots_(kFirstCapacity, kEmpty) {}
+    TextSet() : slots_(kFirstCapacity) {}
 
     std::int32_t insert(const char *text, std::size_t size, std::size_t readable) {
         const std::uint64_t key = key_of(text, size, readable);
+        const Slot &slot = slots_[place_of(key)];
+        // Nearly all cells end here: a short text that came before.
+        if (slot.key == key && size < kShort) {
+            return slot.number;
+        }
+        return search(key, text, size);
+    }
+
+    std::vector<std::string> &texts() { return texts_; }
+
+  private:
+    static constexpr std::size_t kFirstCapacity = 32;
+    /// No text has this key: a first byte and no length.
+    static constexpr std::uint64_t kEmpty = 1;
+
+    struct Slot {
+        std::uint64_t key = kEmpty;
+        std::int32_t number = 0;
+    };
+
+    std::size_t place_of(std::uint64_t key) const {
+        return (key * 0x9E3779B97F4A7C15u) >> shift_;
+    }
+
+    std::int32_t search(std::uint64_t key, const char *text, std::size_t size) {
         std::size_t place = place_of(key);
-        for (; slots_[place] != kEmpty; place = (place + 1) & (slots_.size() - 1)) {
-            const auto found = static_cast<std::size_t>(slots_[place]);
-            if (keys_[found] == key && (size < kShort || texts_[found] == std::string_view(text, size))) {
-                return slots_[place];
+        for (; slots_[place].key != kEmpty; place = (place + 1) & (slots_.size() - 1)) {
+            const auto number = static_cast<std::size_t>(slots_[place].number);
+            if (slots_[place].key == key && (size < kShort || texts_[number] == std::string_view(text, size))) {
+                return slots_[place].number;
             }
         }
         if (texts_.size() == static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
             throw std::length_error("code_texts: more than 2^31 - 1 different texts");
         }
         const auto number = static_cast<std::int32_t>(texts_.size());
-        slots_[place] = number;
-        keys_.push_back(key);
+        slots_[place] = {key, number};
         texts_.emplace_back(size == 0 ? "" : text, size);
         if (2 * texts_.size() > slots_.size()) {
             grow();
@@ -80,29 +105,22 @@ class TextSet {
         return number;
     }
 
-    std::vector<std::string> &texts() { return texts_; }
-
-  private:
-    static constexpr std::int32_t kEmpty = -1;
-    static constexpr std::size_t kFirstCapacity = 32;
-
-    std::size_t place_of(std::uint64_t key) const {
-        return (key * 0x9E3779B97F4A7C15u) >> (64 - std::countr_zero(slots_.size()));
-    }
-
     void grow() {
-        slots_.assign(2 * slots_.size(), kEmpty);
-        for (std::size_t number = 0; number < keys_.size(); ++number) {
-            std::size_t place = place_of(keys_[number]);
-            while (slots_[place] != kEmpty) {
-                place = (place + 1) & (slots_.size() - 1);
+        const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+        --shift_;
+        for (const Slot &slot : before) {
+            if (slot.key != kEmpty) {
+                std::size_t place = place_of(slot.key);
+                while (slots_[place].key != kEmpty) {
+                    place = (place + 1) & (slots_.size() - 1);
+                }
+                slots_[place] = slot;
             }
-            slots_[place] = static_cast<std::int32_t>(number);
         }
     }
 
-    std::vector<std::int32_t> slots_;
-    std::vector<std::uint64_t> keys_;
+    std::vector<Slot> slots_;
+    int shift_ = 64 - std::countr_zero(kFirstCapacity);
     std::vector<std::string> texts_;
 };
 

@@ -228,15 +228,10 @@ def _level_feature(
     group_levels: bool,
 ) -> Feature | str:
     assert column.levels is not None
-    n_columns = max(1, n_classes)
-    joint = _native.count_codes(
-        column.values,
-        len(column.levels),
-        y_codes.astype(np.int64, copy=False) if n_classes else np.empty(0, dtype=np.int64),
-        n_columns,
-        np.empty(0) if weights is None else weights,
-    ).reshape(-1, n_columns)
-    mass = joint.sum(axis=1).tolist()
+    # Where the target is a number, all samples are of one class.
+    labels = y_codes.astype(np.int64, copy=False) if n_classes else np.empty(0, dtype=np.int64)
+    given = np.empty(0) if weights is None else weights
+    mass, joint = _native.count_codes(column.values, len(column.levels), labels, max(1, n_classes), given)
     # Missing cells are counted first.
     has_missing = mass[0] > 0
     used = [i for i, weight in enumerate(mass[1:]) if weight]

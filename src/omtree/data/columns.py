@@ -6,7 +6,6 @@ import datetime
 import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast, get_args
 
 import narwhals as nw
@@ -93,9 +92,12 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def check_labels(X: Any) -> None:
-    """Refuse a data frame with equal names."""
-    _unique_names(list(getattr(X, "column_names", None) or X.columns))
+def check_labels(X: Any) -> list[Any]:
+    """The labels of a data frame's columns; equal names are refused."""
+    labels = getattr(X, "column_names", None) or X.columns
+    labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    _unique_names(labels)
+    return labels
 
 
 def is_number_matrix(X: Any) -> bool:
@@ -171,10 +173,10 @@ def _arrow_texts(X: Any) -> list[Any] | None:
     pandas = get_pandas()
     if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty or not _has_streams():
         return None
-    if not all(isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow" for dtype in X.dtypes):
-        return None
     # A series for each column would take longer than all the rest of reading a small table.
-    arrays = getattr(X, "_iter_column_arrays", lambda: (column.array for _, column in X.items()))()
+    arrays = list(getattr(X, "_iter_column_arrays", lambda: (column.array for _, column in X.items()))())
+    if not all(isinstance(array.dtype, pandas.StringDtype) and array.dtype.storage == "pyarrow" for array in arrays):
+        return None
     return [array.__arrow_array__() for array in arrays]
 
 
@@ -288,16 +290,18 @@ def _override(column: Column, choice: KindChoice, training: bool) -> Column:
         cells = _cells(column)
         found = {cell for cell in cells if cell is not None}
     else:
-        times = _native.count_codes(column.values, len(column.levels), np.empty(0, np.int64), 1, np.empty(0))[1:]
-        found = {level for level, count in zip(column.levels, times.tolist(), strict=True) if count}
-    others = sorted(found - set(choice), key=str)
+        found = set(column.levels)
+        if not found.issubset(choice):
+            present = set(column.values.tolist())
+            found = {level for code, level in enumerate(column.levels) if code in present}
+    others = sorted(found.difference(choice), key=str)
     if others and training:
         raise ValueError(
             f"Column {column.name!r} has the value {others[0]!r}, which is not among the levels given in feature_kinds."
         )
     levels = (*choice, *others)
     if levels == column.levels:
-        return replace(column, kind="ordinal")
+        return Column(column.name, "ordinal", column.values, column.has_missing, levels)
     if column.levels is None:
         return _with_levels(column.name, "ordinal", cells, levels)
     place = {level: code for code, level in enumerate(levels)}
