@@ -45,12 +45,16 @@ std::uint64_t key_of(const char *text, std::size_t size, std::size_t readable) {
         }
         return key | std::uint64_t{size} << 56;
     }
-    for (std::size_t i = 0; i < size; i += sizeof key) {
+    const auto take = [&](const char *place) {
         std::uint64_t word = 0;
-        std::memcpy(&word, text + i, std::min(sizeof word, size - i));
+        std::memcpy(&word, place, sizeof word);
         key = (key ^ word) * 0x9E3779B97F4A7C15u;
         key ^= key >> 32;
+    };
+    for (std::size_t i = 0; i + sizeof key < size; i += sizeof key) {
+        take(text + i);
     }
+    take(text + size - sizeof key); // may take some bytes a second time
     return (key ^ size) | std::uint64_t{1} << 63;
 }
 
@@ -81,9 +85,7 @@ class TextSet {
         std::int32_t number = 0;
     };
 
-    std::size_t place_of(std::uint64_t key) const {
-        return (key * 0x9E3779B97F4A7C15u) >> shift_;
-    }
+    std::size_t place_of(std::uint64_t key) const { return (key * 0x9E3779B97F4A7C15u) >> shift_; }
 
     std::int32_t search(std::uint64_t key, const char *text, std::size_t size) {
         std::size_t place = place_of(key);
