@@ -224,6 +224,10 @@ AddCells reader_of(ArrowStream &stream) {
 
 /// Sorts the levels, and gives the cells their positions there.
 void sort_levels(std::vector<std::string> &texts, CodedTexts &coded) {
+    if (std::is_sorted(texts.begin(), texts.end())) {
+        coded.levels = std::move(texts);
+        return;
+    }
     std::vector<std::size_t> order(texts.size());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return texts[a] < texts[b]; });
