@@ -32,6 +32,7 @@
 #include "rule_tables.hpp"
 #include "search.hpp"
 #include "search_tables.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 
@@ -67,6 +68,13 @@ template <typename T> auto to_numpy(std::vector<T> &&vector) {
     auto *kept = new std::vector<T>(std::move(vector));
     nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+/// A two-dimensional numpy array that owns the vector's elements, row by row.
+template <typename T> auto to_numpy(std::vector<T> &&vector, std::size_t n_rows, std::size_t n_columns) {
+    auto *kept = new std::vector<T>(std::move(vector));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<2>>(kept->data(), {n_rows, n_columns}, owner);
 }
 
 void bind_coding(nb::module_ &m) {
@@ -106,6 +114,41 @@ void bind_coding(nb::module_ &m) {
         const std::size_t n_classes = counts.shape(1);
         nb::gil_scoped_release release;
         omtree::count_classes(rows, labels, weight, n_classes, out);
+    });
+    m.def("count_codes", [](Vector<std::int32_t> codes, std::size_t n_codes, Vector<std::int64_t> classes,
+                            std::size_t n_classes, Vector<double> weights) {
+        if ((classes.size() != 0 && classes.size() != codes.size()) ||
+            (weights.size() != 0 && weights.size() != codes.size())) {
+            throw nb::value_error("count_codes: codes, classes and weights differ in length");
+        }
+        const auto in = view(codes);
+        const auto labels = view(classes);
+        const auto weight = view(weights);
+        std::vector<double> counts;
+        std::vector<double> totals(n_codes + 1);
+        {
+            nb::gil_scoped_release release;
+            counts = omtree::count_codes(in, n_codes, labels, n_classes, weight);
+            for (std::size_t i = 0; i < counts.size(); ++i) {
+                totals[i / n_classes] += counts[i];
+            }
+        }
+        return std::pair(std::move(totals), to_numpy(std::move(counts), n_codes + 1, n_classes));
+    });
+}
+
+void bind_texts(nb::module_ &m) {
+    // Whoever hands over the cells may need the interpreter for it, so it is not released.
+    m.def("code_texts", [](nb::capsule stream) {
+        auto *cells = static_cast<omtree::ArrowStream *>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+        if (cells == nullptr) {
+            nb::raise_python_error();
+        }
+        if (cells->release == nullptr) {
+            throw nb::value_error("code_texts: the stream was read before");
+        }
+        omtree::CodedTexts coded = omtree::code_texts(*cells);
+        return std::tuple(to_numpy(std::move(coded.codes)), std::move(coded.levels), coded.has_missing);
     });
 }
 
@@ -899,6 +942,7 @@ NB_MODULE(_native, m) {
     bind_search(m);
     bind_joint_counts(m);
     bind_coding(m);
+    bind_texts(m);
     bind_quantiles(m);
     bind_pricing(m);
     bind_rule_tables(m);

@@ -223,4 +223,34 @@ void count_classes(std::span<const std::int64_t> row_of, std::span<const std::in
     }
 }
 
+std::vector<double> count_codes(std::span<const std::int32_t> codes, std::size_t n_codes,
+                                std::span<const std::int64_t> classes, std::size_t n_classes,
+                                std::span<const double> weights) {
+    const auto place_of = [&](std::size_t i) {
+        const auto code = static_cast<std::size_t>(std::int64_t{codes[i]} + 1);
+        const auto label = classes.empty() ? std::size_t{0} : static_cast<std::size_t>(classes[i]);
+        if (code > n_codes || label >= n_classes) {
+            throw std::out_of_range("count_codes: no such code or class");
+        }
+        return code * n_classes + label;
+    };
+    std::vector<double> total((n_codes + 1) * n_classes);
+    if (!weights.empty()) {
+        for (std::size_t i = 0; i < codes.size(); ++i) {
+            total[place_of(i)] += weights[i];
+        }
+        return total;
+    }
+    // Neighbours that are alike would wait for each other if they were counted in the same place.
+    constexpr std::size_t kLanes = 4;
+    std::vector<std::array<std::int64_t, kLanes>> count(total.size());
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+        ++count[place_of(i)][i % kLanes];
+    }
+    for (std::size_t place = 0; place < total.size(); ++place) {
+        total[place] = static_cast<double>(count[place][0] + count[place][1] + count[place][2] + count[place][3]);
+    }
+    return total;
+}
+
 } // namespace omtree

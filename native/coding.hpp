@@ -30,4 +30,11 @@ std::vector<std::uint32_t> merge_rows(std::span<const std::uint8_t> codes, std::
 void count_classes(std::span<const std::int64_t> row_of, std::span<const std::int64_t> classes,
                    std::span<const double> weights, std::size_t n_classes, std::span<double> counts);
 
+/// The weight of each class among the cells that are missing (code -1), then among those with each code below
+/// `n_codes`: one row of `n_classes` numbers after the other. Empty `classes` mean that all are of class 0, empty
+/// `weights` one each.
+std::vector<double> count_codes(std::span<const std::int32_t> codes, std::size_t n_codes,
+                                std::span<const std::int64_t> classes, std::size_t n_classes,
+                                std::span<const double> weights);
+
 } // namespace omtree

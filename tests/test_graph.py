@@ -39,8 +39,9 @@ def test_conditions_are_those_of_the_definition(kind: str, n_values: int, has_mi
     n_codes = n_values + has_missing
     order = tuple(np.random.default_rng(n_codes).permutation(n_codes).tolist()) if kind == "nominal" else None
     f = feature(kind, n_values, has_missing, target_order=order) if order else feature(kind, n_values, has_missing)
-    nodes = FeatureGraph([f], categories).levels[0].nodes
-    assert len(set(nodes)) == len(nodes)
+    level = FeatureGraph([f], categories).levels[0]
+    nodes = level.nodes
+    assert len(set(nodes)) == len(nodes) == level.n_conditions
     assert {frozenset(node.codes) for node in nodes} == set(oracle.conditions(f, categories))
     assert all(node.codes == tuple(sorted(node.codes)) for node in nodes)
     assert all(node.text == f.describe(node.codes) == str(node) for node in nodes)

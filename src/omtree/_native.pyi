@@ -14,6 +14,14 @@ def count_classes(
     weights: npt.NDArray[np.float64],
     counts: npt.NDArray[np.float64],
 ) -> None: ...
+def count_codes(
+    codes: npt.NDArray[np.int32],
+    n_codes: int,
+    classes: npt.NDArray[np.int64],
+    n_classes: int,
+    weights: npt.NDArray[np.float64],
+) -> tuple[list[float], npt.NDArray[np.float64]]: ...
+def code_texts(stream: object) -> tuple[npt.NDArray[np.int32], list[str], bool]: ...
 def few_distinct(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], limit: int
 ) -> npt.NDArray[np.float64]: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,18 +76,16 @@ def check(
         flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
         class_weights = flat.astype(np.float64).reshape(len(rules), n_classes)
         losses, value = _class_losses(rules, class_weights, target, objective)
-        for r, rule in enumerate(rules):
-            _same(f"the class weights of rule {r}", rule.class_weights, class_weights[r], tolerance)
+        _each_same("the class weights", [rule.class_weights for rule in rules], class_weights, tolerance)
+    _each_same("the support", [rule.support for rule in rules], supports, tolerance)
     for r, rule in enumerate(rules):
-        _same(f"the support of rule {r}", rule.support, supports[r], tolerance)
         if rule.support < min_support - tolerance:
             raise CertificateError(f"Rule {r} has support {rule.support}, below the least support {min_support}.")
         if len({condition.feature for condition in rule.conditions}) < len(rule.conditions):
             raise CertificateError(f"Rule {r} has two conditions on one feature.")
     # Losses are sums over many samples, of terms that can be larger than the sum.
     tolerance = 1e-8 * max(1.0, float(np.abs(losses).sum()), abs(value))
-    for r, rule in enumerate(rules):
-        _same(f"the loss of rule {r}", rule.loss, losses[r], tolerance)
+    _each_same("the loss", [rule.loss for rule in rules], losses, tolerance)
 
     depth = max(len(rule.conditions) for rule in rules)
     if certificate.depth > max_depth or depth > certificate.depth:
@@ -192,6 +191,14 @@ def _number_losses(
         claimed, found = float(rule.prediction), float(objective.predict(statistics))
         _same(f"the prediction of rule {r}", claimed, found, 1e-9 * max(1.0, abs(found)))
     return losses
+
+
+def _each_same(what: str, claimed: Sequence[Any], found: npt.NDArray[Any], tolerance: float) -> None:
+    """Compare what is claimed of each rule with what the data say, all at once."""
+    wrong = np.argwhere(np.abs(np.subtract(claimed, found)) > tolerance)
+    if len(wrong):
+        r = int(wrong[0, 0])
+        _same(f"{what} of rule {r}", claimed[r], found[r], tolerance)
 
 
 def _same(what: str, claimed: float | Sequence[float], found: float | FloatArray, tolerance: float) -> None:

@@ -54,6 +54,9 @@ class Level:
             return 2 * n_intervals if feature.has_missing else n_intervals - 1
         if self.categories == "groups" and 1 < n <= MAX_FULL_SUBSETS:
             return int(2**n - 2)
+        if self.categories == "groups" and n > MAX_FULL_SUBSETS:
+            # Single codes, all but one, and runs of 2 .. n - 2 along the order.
+            return 2 * n + n * (n - 1) // 2 - 3
         return len(self.code_sets)
 
     @cached_property

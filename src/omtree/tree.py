@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,6 @@ class Tree:
 
     def __init__(self, shape: _Split | int, rules: RuleSet, summary: Summary | None = None) -> None:
         self.rules = rules
-        self._routes: dict[int, npt.NDArray[np.intp]] = {}
         nodes: list[TreeNode | None] = []
         self._grow(shape, nodes, None, None, 0, summary)
         self.nodes: tuple[TreeNode, ...] = tuple(node for node in nodes if node is not None)
@@ -191,6 +191,19 @@ class Tree:
     def __repr__(self) -> str:
         return f"<Tree of {len(self.nodes)} nodes, {self.n_leaves} leaves, depth {self.depth}>"
 
+    @cached_property
+    def _routes(self) -> dict[int, npt.NDArray[np.intp]]:
+        """Per inner node the child that each code leads to."""
+        routes = {}
+        for node in self.nodes:
+            if not node.is_leaf:
+                routes[node.index] = route = np.full(256, node.default, dtype=np.intp)
+                for child in node.children:
+                    condition = self.nodes[child].condition
+                    assert condition is not None
+                    route[list(condition.codes)] = child
+        return routes
+
     def _grow(
         self,
         shape: _Split | int,
@@ -211,11 +224,6 @@ class Tree:
             children = [self._grow(child, nodes, index, branch, depth + 1, summary) for branch, child in shape.branches]
             weights = tuple(sum(column) for column in zip(*(child.class_weights for child in children), strict=True))
             default = max(children, key=lambda child: child.support).index
-            route = np.full(256, default, dtype=np.intp)
-            for child in children:
-                assert child.condition is not None
-                route[list(child.condition.codes)] = child.index
-            self._routes[index] = route
             places = tuple(child.index for child in children)
             support = sum(child.support for child in children)
             targets = None if summary is None else summary(_rules_below(shape))
@@ -236,8 +244,10 @@ class Tree:
                 todo.extend((self.nodes[child], rows[target == child]) for child in node.children)
 
 
-def summary_of(paths: Sequence[Path], reader: Reader) -> Summary:
-    """The spread of the target over several of these paths."""
+def summary_of(paths: Sequence[Path], reader: Reader) -> Summary | None:
+    """The spread of the target over several of these paths; None where it is no number."""
+    if not reader.target.is_number:
+        return None
     rule_of_row = rule_of_rows(paths, reader.problem.table.codes)
     return lambda rules: reader.summary(rule_of_row, rules)
 

@@ -1,5 +1,6 @@
 """Features and the merged table."""
 
+import copy
 import dataclasses
 import pickle
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from omtree.data.binning import exact_thresholds
 from omtree.data.build import encode_rows, make_features, make_table
 from omtree.data.columns import read_columns
-from omtree.data.table import UNKNOWN
+from omtree.data.table import UNKNOWN, Feature
 
 
 @st.composite
@@ -252,6 +253,38 @@ def test_multiclass_target_order_follows_the_main_axis(main):
     frame = pd.DataFrame({"w": [level for level, _ in rows]})
     (feature,), _ = make_features(read_columns(frame), np.array([k for _, k in rows]), 3)
     assert feature.target_order == (1, 3, 0, 2)
+
+
+def test_an_order_found_on_demand_is_a_value_like_any_other():
+    """It is found once, and copies and pickles hold it, not the way to it."""
+    calls = []
+
+    def order():
+        calls.append(1)
+        return (1, 0)
+
+    feature = Feature("w", 0, "nominal", 2, False, levels=("a", "b"), target_order=order)
+    assert not calls
+    copies = [pickle.loads(pickle.dumps(feature)), copy.copy(feature), dataclasses.replace(feature, column=3), feature]
+    assert [each.target_order for each in copies] == [(1, 0)] * 4
+    assert [vars(each)["target_order"] for each in copies] == [(1, 0)] * 4
+    assert len(calls) == 1
+    assert Feature("w", 0, "ordinal", 2, False, levels=("a", "b")).target_order is None
+
+
+@pytest.mark.parametrize("trained", [["b", "a", "c"], ["b", None, "a"], ["b", "a", "b"]])
+@pytest.mark.parametrize("cells", [["a", "b", "c", "b"], ["b", None, "a", None], ["a", "b"], [None, "d"]])
+def test_codes_of_levels_do_not_depend_on_how_the_column_lists_them(trained, cells):
+    """A column with the levels of training is coded like one that has them in another order, or more of them."""
+    (feature,), _ = make_features(read_columns(pd.DataFrame({"w": trained})), np.array([0, 1, 1]), 2)
+    column = read_columns(pd.DataFrame({"w": cells}))[0]
+    known = {level: code for code, level in enumerate(feature.levels)}
+    missing = feature.n_values if feature.has_missing else UNKNOWN
+    expected = [missing if cell is None else known.get(cell, UNKNOWN) for cell in cells]
+    assert feature.encode(column).tolist() == expected
+    turned = tuple(reversed(column.levels))
+    values = np.where(column.values < 0, -1, len(turned) - 1 - column.values).astype(np.int32)
+    assert feature.encode(dataclasses.replace(column, values=values, levels=turned)).tolist() == expected
 
 
 def test_thresholds_can_be_changed_afterwards():

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from omtree.data import columns
 from omtree.data.columns import read_columns
 
 
@@ -244,6 +245,34 @@ def test_frames_of_texts_alone():
     assert as_read(texts, feature_kinds=chosen) == as_read(beside, feature_kinds=chosen)[:2]
     with pytest.raises(ValueError, match="several columns named 't'"):
         read_columns(texts.set_axis(["t", "t"], axis=1))
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(2, 6), slice(None, None, -2)])
+def test_texts_without_shortcuts(monkeypatch, part):
+    """Parts of frames are read alike where pandas gives no arrays, or Arrow hands none over."""
+    texts = pd.DataFrame({"s": TEXTS, "t": TEXTS[::-1]}, dtype=pd.StringDtype("pyarrow"))[part]
+    texts = pd.concat([texts, texts[:2]])
+    expected = [("s", "nominal", cells_of(texts["s"])), ("t", "nominal", cells_of(texts["t"]))]
+    assert as_read(texts) == expected
+    monkeypatch.delattr(pd.DataFrame, "_iter_column_arrays")
+    assert as_read(texts) == expected
+    monkeypatch.setattr(columns, "_has_streams", lambda: False)
+    assert as_read(texts) == expected
+
+
+def cells_of(series):
+    """Its texts, None where there is none."""
+    return [None if pd.isna(cell) else cell for cell in series]
+
+
+def test_levels_given_in_the_order_of_the_texts():
+    """Levels in alphabetical order make a column of texts ordinal like any others; they may be more than there are."""
+    frame = pd.DataFrame({"t": ["b", "a", "b"]})
+    for levels in (["a", "b"], ["a", "b", "c"], ["b", "a"]):
+        (column,) = read_columns(frame, {"t": levels})
+        assert (column.kind, column.levels, cells(column)) == ("ordinal", tuple(levels), ["b", "a", "b"])
+    # A level that no cell has need not be given.
+    assert read_columns(pd.DataFrame({"t": [True, True]}), {"t": [True]})[0].levels == (True,)
 
 
 def test_texts_that_are_all_missing():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import omtree.search
 from omtree import Certificate, OptimalTreeClassifier, RuleSet, Tree, to_text
@@ -251,6 +253,27 @@ def test_decision_path() -> None:
     depth = {node.rule: node.depth for node in model.tree_.nodes if node.is_leaf}
     assert path[:, 0].sum() == 150
     assert np.asarray(path.sum(axis=1)).ravel().tolist() == [depth[rule] + 1 for rule in model.apply(X)]
+
+
+@pytest.mark.parametrize("names", [["a", "b"], [0, 1], ["a", 1], [np.str_("a"), "b"], [("a", "b"), ("a", "c")]])
+def test_names_are_learned_as_scikit_learn_does(names: list[Any]) -> None:
+    """The same names and number of columns, or the same complaint, as from its own trees."""
+    X = pd.DataFrame({0: ["0", "1"] * 4, 1: ["0", "0", "1", "1"] * 2})
+    X.columns = pd.Index(names, tupleize_cols=False)
+    y = [0, 1] * 4
+    model, rival = OptimalTreeClassifier(max_depth=1), DecisionTreeClassifier()
+    try:
+        rival.fit(X, y)
+    except TypeError as error:
+        with pytest.raises(TypeError, match=re.escape(str(error)[:60])):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    assert model.n_features_in_ == rival.n_features_in_
+    assert hasattr(model, "feature_names_in_") == hasattr(rival, "feature_names_in_")
+    if hasattr(rival, "feature_names_in_"):
+        assert model.feature_names_in_.dtype == rival.feature_names_in_.dtype
+        assert model.feature_names_in_.tolist() == rival.feature_names_in_.tolist()
 
 
 def test_a_refit_forgets_the_first_fit() -> None:

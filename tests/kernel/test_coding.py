@@ -81,3 +81,40 @@ def test_count_classes_adds_weights():
             _native.count_classes(np.array(rows), np.array(labels), np.empty(0), counts)
     with pytest.raises(ValueError, match="differ in length"):
         _native.count_classes(row_of, classes[:2], np.empty(0), counts)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(0, 200),
+    n_codes=st.integers(0, 300),
+    n_classes=st.integers(0, 4),
+    weighted=st.booleans(),
+)
+def test_count_codes_agrees_with_numpy(seed, n, n_codes, n_classes, weighted):
+    """The weight of each class at each code, missing cells first, and that of all classes together."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-1, max(0, n_codes), size=n).astype(np.int32)
+    classes = rng.integers(0, max(1, n_classes), size=n if n_classes else 0)
+    weights = rng.integers(0, 8, size=n if weighted else 0) / 4
+    counts = np.zeros((n_codes + 1, max(1, n_classes)))
+    np.add.at(counts, (codes + 1, classes if n_classes else 0), weights if weighted else 1.0)
+    totals, joint = _native.count_codes(codes, n_codes, classes, max(1, n_classes), weights)
+    assert joint.tolist() == counts.tolist()
+    assert totals == counts.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize(("code", "label"), [(-2, 0), (3, 0), (0, -1), (0, 2)])
+@pytest.mark.parametrize("weights", [np.empty(0), np.ones(1)])
+def test_count_codes_refuses_what_it_has_no_place_for(code, label, weights):
+    """A code or class outside its range is refused, not counted elsewhere."""
+    with pytest.raises(IndexError, match="no such code or class"):
+        _native.count_codes(np.array([code], np.int32), 3, np.array([label]), 2, weights)
+
+
+def test_count_codes_refuses_lengths_that_differ():
+    """Classes and weights are one for each cell, or none."""
+    codes, labels = np.zeros(3, np.int32), np.zeros(3, np.int64)
+    for classes, weights in ((labels[:2], np.empty(0)), (labels, np.ones(2))):
+        with pytest.raises(ValueError, match="differ in length"):
+            _native.count_codes(codes, 1, classes, 1, weights)

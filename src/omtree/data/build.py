@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -227,21 +228,18 @@ def _level_feature(
     group_levels: bool,
 ) -> Feature | str:
     assert column.levels is not None
-    # Shifted by one, so that missing cells are counted first.
-    shifted = column.values + np.int64(1)
-    n_shifted = len(column.levels) + 1
-    if n_classes:
-        joint = _class_masses(shifted, n_shifted, y_codes, n_classes, weights)
-        mass = joint.sum(axis=1)
-    else:
-        mass = np.bincount(shifted, weights=weights, minlength=n_shifted)
-    has_missing = bool(mass[0] > 0)
-    used = np.flatnonzero(mass[1:])
+    # Where the target is a number, all samples are of one class.
+    labels = y_codes.astype(np.int64, copy=False) if n_classes else np.empty(0, dtype=np.int64)
+    given = np.empty(0) if weights is None else weights
+    mass, joint = _native.count_codes(column.values, len(column.levels), labels, max(1, n_classes), given)
+    # Missing cells are counted first.
+    has_missing = mass[0] > 0
+    used = [i for i, weight in enumerate(mass[1:]) if weight]
     if len(used) == 0:
         return "all its cells are missing"
     if len(used) == 1 and not has_missing:
         return "it is constant"
-    levels = tuple(column.levels[i] for i in used)
+    levels = column.levels if len(used) == len(column.levels) else tuple(column.levels[i] for i in used)
     limit = MAX_CODES - has_missing
     if len(levels) > limit:
         if column.kind == "ordinal":
@@ -250,18 +248,20 @@ def _level_feature(
                 "make it numeric or merge some of its levels."
             )
         # A stable sort: of equally frequent levels the earlier ones stay.
-        frequent = np.sort(np.argsort(-mass[1:][used], kind="stable")[: limit - 1])
+        frequent = np.sort(np.argsort([-mass[i + 1] for i in used], kind="stable")[: limit - 1])
         rare = frozenset(levels) - {levels[i] for i in frequent}
         warnings.warn(
             f"Column {column.name!r} has {len(levels)} levels; the {len(rare)} rarest are treated as one, '(other)'.",
             stacklevel=3,
         )
         levels = (*(levels[i] for i in frequent), Pooled(rare))
-    feature = Feature(column.name, position, column.kind, len(levels), has_missing, levels=levels)
+    named = partial(Feature, column.name, position, column.kind, len(levels), has_missing, levels=levels)
     if column.kind == "ordinal":
-        return feature
+        return named()
     if n_classes and len(levels) == len(used) <= MANY_LEVELS:
-        return replace(feature, target_order=_class_order(joint[[*(used + 1), *([0] if has_missing else [])]]))
+        rows = [*(i + 1 for i in used), *([0] if has_missing else [])]
+        return named(target_order=lambda: _class_order(joint[rows]))
+    feature = named()
     codes = feature.encode(column)
     order = _target_order(codes, feature.n_codes, y_codes, n_classes, weights)
     if group_levels and len(levels) > MANY_LEVELS:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_pyarrow
 from sklearn.utils import check_array
 
+from omtree import _native
 from omtree.data.column import Column, Columns
 from omtree.data.table import FloatArray, Kind
 from omtree.data.wording import text_of
@@ -52,7 +53,7 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     (('numeric', 'nominal'), ('blue', 'red'))
     """
     if (texts := _arrow_texts(X)) is not None:
-        labels: list[Any] = list(X.columns)
+        labels: list[Any] = X.columns.tolist()
         names = _unique_names(labels)
         chosen = kind_choices(feature_kinds, labels)
         read = [_from_texts(name, text) for name, text in zip(names, texts, strict=True)]
@@ -91,9 +92,12 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def check_labels(X: Any) -> None:
-    """Refuse a data frame with equal names."""
-    _unique_names(list(getattr(X, "column_names", None) or X.columns))
+def check_labels(X: Any) -> list[Any]:
+    """The labels of a data frame's columns; equal names are refused."""
+    labels = getattr(X, "column_names", None) or X.columns
+    labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    _unique_names(labels)
+    return labels
 
 
 def is_number_matrix(X: Any) -> bool:
@@ -147,10 +151,10 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
     if (
         isinstance(dtype, nw.String)
-        and get_pyarrow() is not None
+        and _has_streams()
         and getattr(series.to_native(), "dtype", None) != np.dtype(object)
     ):
-        return _from_texts(name, series.to_arrow())
+        return _from_texts(name, series)
     levels = _ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
@@ -158,28 +162,30 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
     return _from_cells(name, cells)
 
 
+def _has_streams() -> bool:
+    """Whether there is Arrow, and its arrays can be handed over as they are."""
+    pyarrow = get_pyarrow()
+    return pyarrow is not None and hasattr(pyarrow.ChunkedArray, "__arrow_c_stream__")
+
+
 def _arrow_texts(X: Any) -> list[Any] | None:
     """The columns of a pandas frame that has but texts, all of them in Arrow arrays, as those arrays."""
     pandas = get_pandas()
-    if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty:
+    if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty or not _has_streams():
         return None
-    if not all(isinstance(dtype, pandas.StringDtype) and dtype.storage == "pyarrow" for dtype in X.dtypes):
+    # A series for each column would take longer than all the rest of reading a small table.
+    arrays = list(getattr(X, "_iter_column_arrays", lambda: (column.array for _, column in X.items()))())
+    if not all(isinstance(array.dtype, pandas.StringDtype) and array.dtype.storage == "pyarrow" for array in arrays):
         return None
-    return [column.array.__arrow_array__() for _, column in X.items()]
+    return [array.__arrow_array__() for array in arrays]
 
 
 def _from_texts(name: str, texts: Any) -> Column:
-    """A column of texts, from the dictionary that Arrow makes of them."""
-    coded = (texts.combine_chunks() if hasattr(texts, "combine_chunks") else texts).dictionary_encode()
-    found = coded.dictionary.to_pylist()
-    if not found:
-        return Column(name, "numeric", np.full(len(coded), np.nan), True)
-    has_missing = coded.null_count > 0
-    indices = coded.indices.fill_null(len(found)) if has_missing else coded.indices
-    levels = tuple(sorted(found))
-    place = {level: code for code, level in enumerate(levels)}
-    codes = np.array([*map(place.__getitem__, found), -1], dtype=np.int32)[indices.to_numpy()]
-    return Column(name, "nominal", codes, has_missing, levels)
+    """A column of texts, from anything that hands over Arrow arrays."""
+    codes, levels, has_missing = _native.code_texts(texts.__arrow_c_stream__())
+    if not levels:
+        return Column(name, "numeric", np.full(len(codes), np.nan), True)
+    return Column(name, "nominal", codes, has_missing, tuple(levels))
 
 
 def _ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | None:
@@ -284,14 +290,18 @@ def _override(column: Column, choice: KindChoice, training: bool) -> Column:
         cells = _cells(column)
         found = {cell for cell in cells if cell is not None}
     else:
-        present = np.bincount(column.values + 1, minlength=len(column.levels) + 1)[1:]
-        found = {level for level, times in zip(column.levels, present.tolist(), strict=True) if times}
-    others = sorted(found - set(choice), key=str)
+        found = set(column.levels)
+        if not found.issubset(choice):
+            present = set(column.values.tolist())
+            found = {level for code, level in enumerate(column.levels) if code in present}
+    others = sorted(found.difference(choice), key=str)
     if others and training:
         raise ValueError(
             f"Column {column.name!r} has the value {others[0]!r}, which is not among the levels given in feature_kinds."
         )
     levels = (*choice, *others)
+    if levels == column.levels:
+        return Column(column.name, "ordinal", column.values, column.has_missing, levels)
     if column.levels is None:
         return _with_levels(column.name, "ordinal", cells, levels)
     place = {level: code for code, level in enumerate(levels)}
@@ -333,9 +343,9 @@ def _are_levels(choice: Any) -> bool:
 
 def _unique_names(labels: Sequence[Any]) -> list[str]:
     names = [str(label) for label in labels]
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise ValueError(f"X has several columns named {name!r}; give each its own name.")
+    if len(set(names)) < len(names):
+        name = next(name for name, times in Counter(names).items() if times > 1)
+        raise ValueError(f"X has several columns named {name!r}; give each its own name.")
     return names
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,21 @@ class Pooled:
 
     def __str__(self) -> str:
         return self.text
+
+
+class _Order:
+    """Codes in an order, or a function that gives them: it is called when the order is first asked for."""
+
+    def __get__(self, feature: Feature | None, kind: type[Feature]) -> tuple[int, ...] | None:
+        if feature is None:
+            return None  # the default
+        order = vars(feature)["target_order"]
+        if callable(order):
+            order = vars(feature)["target_order"] = order()
+        return cast(tuple[int, ...] | None, order)
+
+    def __set__(self, feature: Feature, order: tuple[int, ...] | Callable[[], tuple[int, ...]] | None) -> None:
+        vars(feature)["target_order"] = order
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +85,11 @@ class Feature:
     has_missing: bool
     thresholds: FloatArray | None = None
     levels: tuple[Any, ...] | None = None
-    target_order: tuple[int, ...] | None = None
+    # Most features have so few codes that all their subsets are conditions, and need no order.
+    target_order: _Order = _Order()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "target_order": self.target_order}
 
     @property
     def n_codes(self) -> int:
@@ -109,6 +128,9 @@ class Feature:
         if self.kind == "numeric":
             assert self.thresholds is not None
             _native.bin_codes(_numbers(column), self.thresholds, missing, out)
+        elif column.levels == self.levels and not (column.has_missing and self.has_missing):
+            # Positions of levels are codes already, and that of a missing cell becomes `UNKNOWN`.
+            np.copyto(out, column.values, casting="unsafe")
         elif column.levels is not None:
             # The last entry is the one that position -1, a missing cell, refers to.
             of_level = np.array([*self._codes_of(column.levels), missing], dtype=np.uint8)
