@@ -39,6 +39,8 @@ class Ours:
 
     def fit(self, X: pd.DataFrame, y: np.ndarray, depth: int, limits: Limits, **options: Any) -> Fitted:
         """A fit with default settings but for the limits and what is in the options."""
+        if "max_leaves" in options:
+            options["max_leaves"] = min(options["max_leaves"], len(X))  # a split of a small set may have fewer rows
         model = omtree.OptimalTreeClassifier(
             max_depth=depth,
             structure=self.structure,
