@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "search_any_size.hpp"
 #include "search_binary.hpp"
 #include "search_build.hpp"
 #include "search_multiway.hpp"
@@ -93,6 +94,9 @@ template <typename Count> class Run {
             if (best.loss[std::min(depth + 1, budget)] <= enough) {
                 break;
             }
+            if (depth > 2 && any_size_tells(depth, best, budget, result.finished)) {
+                continue;
+            }
             Values found = best;
             std::fill(found.feature.begin(), found.feature.end(), -1);
             result.finished = solve_depth(depth, budget, found);
@@ -108,27 +112,86 @@ template <typename Count> class Run {
                 keep(best, budget);
             }
         }
+        if (known_.leaves > 0 && known_.loss <= best.loss[budget] && best.loss[known_.leaves - 1] > known_.loss) {
+            return known(result.finished);
+        }
         if (!problem_.every_size) {
             forget_smaller(best, budget);
         }
         const bool proven = result.finished;
         build_all(best, budget, result);
-        result.bound = proven ? best.loss[budget] : std::min(floor_, best.loss[budget]);
-        result.statistics.cache_entries = shared_.cache.size();
-        result.statistics.subproblems = statistics_.subproblems;
-        result.statistics.cache_hits = statistics_.cache_hits;
+        result.bound = proven ? best.loss[budget] : std::min(bound_, best.loss[budget]);
+        result.statistics = statistics();
         return result;
     }
 
   private:
-    void add_searcher() {
-        std::unique_ptr<Counter<Count>> counter;
+    std::unique_ptr<Counter<Count>> new_counter() {
         if (store_ != nullptr) {
-            counter = std::make_unique<TableCounter<Count>>(shared_, *store_);
-        } else {
-            counter = std::make_unique<RowCounter<Count>>(shared_);
+            return std::make_unique<TableCounter<Count>>(shared_, *store_);
         }
-        searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_, std::move(counter)));
+        return std::make_unique<RowCounter<Count>>(shared_);
+    }
+
+    void add_searcher() { searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_, new_counter())); }
+
+    /// Whether the best tree of this depth is within the limit on leaves when it is looked for without one, or there
+    /// was no time to find out. Otherwise what was found bounds the search within the limit.
+    bool any_size_tells(int depth, Values &best, int budget, bool &finished) {
+        if constexpr (std::is_same_v<Count, std::int32_t>) {
+            // Where even trees of depth two need all leaves, deeper ones will have far more than are allowed.
+            const bool binds = best.loss[budget] < best.loss[budget - 1];
+            if (!AnySizeSearch::suits(problem_, shared_.cost, shared_.total) || (any_size_ == nullptr && binds)) {
+                return false;
+            }
+            if (any_size_ == nullptr) {
+                any_size_ = std::make_unique<AnySizeSearch>(shared_, control_, samples_, floor_,
+                                                            [this] { return new_counter(); });
+            }
+            finished = any_size_->solve(depth);
+            if (finished && depth == problem_.max_depth) {
+                bound_ = std::max(bound_, any_size_->bound());
+            }
+            Control control;
+            const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+            control.until = finished ? std::max(control_.until, least) : least;
+            SizedTree tree = any_size_->tree(control);
+            const bool within = tree.leaves <= budget;
+            if (finished && !within) {
+                shared_.any_size.emplace(any_size_->bounds());
+                return false;
+            }
+            tree = within ? std::move(tree) : cut_back(tree, budget);
+            if (tree.loss < known_.loss || (tree.loss == known_.loss && tree.leaves < known_.leaves)) {
+                known_ = std::move(tree);
+            }
+            for (int m = std::max(1, known_.leaves); m <= budget; ++m) {
+                best.loss[m] = std::min(best.loss[m], known_.loss);
+            }
+            return true;
+        }
+        return false;
+    }
+
+    /// The answer where a tree that was looked for without a limit on leaves is the best.
+    SearchResult known(bool finished) const {
+        SearchResult result;
+        result.losses.assign(problem_.max_leaves, infinity);
+        result.trees.resize(problem_.max_leaves);
+        result.losses.back() = known_.loss;
+        result.trees.back() = known_.nodes;
+        result.finished = finished;
+        result.bound = finished ? known_.loss : std::min(bound_, known_.loss);
+        result.statistics = statistics();
+        return result;
+    }
+
+    SearchStatistics statistics() const {
+        SearchStatistics sum = any_size_ == nullptr ? SearchStatistics{} : any_size_->statistics();
+        sum.subproblems += statistics_.subproblems;
+        sum.cache_hits += statistics_.cache_hits;
+        sum.cache_entries += shared_.cache.size();
+        return sum;
     }
 
     bool solve_depth(int depth, int budget, Values &best) {
@@ -292,6 +355,9 @@ template <typename Count> class Run {
     Shared<Count> shared_;
     Samples<Count> samples_;
     double floor_;
+    double bound_ = floor_; ///< no tree within the limits has a lower loss
+    std::unique_ptr<AnySizeSearch> any_size_;
+    SizedTree known_; ///< the best tree within the limit of those that were looked for without one
     std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
     SearchStatistics statistics_;
     Control grace_; ///< for building trees once the time is up

@@ -38,12 +38,16 @@ struct Known {
     std::vector<int> feature; ///< at the root, -1 where a leaf or a shallower tree is as good
 };
 
-/// Bounded memory: once full, a shard is emptied and starts anew.
-class SearchCache {
-  public:
-    explicit SearchCache(std::size_t bytes) : limit_(bytes / shards_.size()) {}
+inline std::size_t bytes_of(const Known &known) {
+    return 160 + known.values.size() * (sizeof(double) + sizeof(int)) + known.exact.size() / 8;
+}
 
-    bool find(ConditionSet key, int depth, Known &out) {
+/// Bounded memory: once full, a shard is emptied and starts anew.
+template <typename Entry> class BoundedCache {
+  public:
+    explicit BoundedCache(std::size_t bytes) : limit_(bytes / shards_.size()) {}
+
+    bool find(ConditionSet key, int depth, Entry &out) {
         key.b += depth;
         Shard &shard = shards_[key.a % shards_.size()];
         const std::lock_guard lock(shard.mutex);
@@ -55,9 +59,9 @@ class SearchCache {
         return true;
     }
 
-    void store(ConditionSet key, int depth, const Known &known) {
+    void store(ConditionSet key, int depth, const Entry &known) {
         key.b += depth;
-        const std::size_t bytes = 160 + known.values.size() * (sizeof(double) + sizeof(int)) + known.exact.size() / 8;
+        const std::size_t bytes = bytes_of(known);
         Shard &shard = shards_[key.a % shards_.size()];
         const std::lock_guard lock(shard.mutex);
         if (shard.bytes + bytes > limit_) {
@@ -67,6 +71,13 @@ class SearchCache {
         if (bytes <= limit_) {
             shard.bytes += bytes;
             shard.map.insert_or_assign(key, known);
+        }
+    }
+
+    void clear() {
+        for (Shard &shard : shards_) {
+            shard.map.clear();
+            shard.bytes = 0;
         }
     }
 
@@ -84,12 +95,14 @@ class SearchCache {
     };
     struct Shard {
         std::mutex mutex;
-        std::unordered_map<ConditionSet, Known, Hash> map;
+        std::unordered_map<ConditionSet, Entry, Hash> map;
         std::size_t bytes = 0;
     };
 
     std::array<Shard, 16> shards_;
     std::size_t limit_;
 };
+
+using SearchCache = BoundedCache<Known>;
 
 } // namespace omtree

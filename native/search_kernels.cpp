@@ -195,6 +195,7 @@ constexpr Kernels portable_kernels = {"portable",
                                       portable::split_intervals,
                                       portable::split_subsets,
                                       portable::split_floor,
+                                      portable::split_any_size,
                                       portable::add,
                                       portable::subtract,
                                       portable::compress};
@@ -220,6 +221,7 @@ Kernels choose() {
                 avx512::split_intervals,
                 avx512::split_subsets,
                 avx512::split_floor,
+                avx512::split_any_size,
                 avx512::add,
                 avx512::subtract,
                 avx2::compress};
@@ -232,6 +234,7 @@ Kernels choose() {
                 avx2::split_intervals,
                 avx2::split_subsets,
                 avx2::split_floor,
+                avx2::split_any_size,
                 avx2::add,
                 avx2::subtract,
                 avx2::compress};

@@ -130,6 +130,9 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
               std::sort(level.codes.begin(), level.codes.end());
               ConditionSet longer = path;
               longer.add(feature, level.codes);
+              if (raise(longer, depth - 1, level.child_lower, child)) {
+                  return false;
+              }
               Known &known = level.known;
               if (problem_.use_cache && shared_.cache.find(longer, depth - 1, known) &&
                   static_cast<int>(known.values.size()) > child_budget) {
@@ -140,7 +143,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                   if (enough) {
                       ++statistics.cache_hits;
                       child.loss.assign(known.values.begin(), known.values.begin() + child_budget + 1);
-                      return;
+                      return true;
                   }
               }
               if (depth == 3 && !counted) {
@@ -169,7 +172,34 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                   }
                   shared_.cache.store(longer, depth - 1, known);
               }
+              return true;
           });
+}
+
+/// Raises what a child costs at least by what is known of trees of any size; false where that says nothing new.
+template <typename Count>
+bool Searcher<Count>::raise(const ConditionSet &path, int depth, const std::vector<double> &lower,
+                            Values &child) const {
+    FoundBefore known;
+    if (!shared_.any_size || !shared_.any_size->cache.find(path, depth, known)) {
+        return false;
+    }
+    const auto bound = [&](int m) {
+        const Value errors = fewest_errors(known.found.value, m, shared_.any_size->error_cost);
+        return static_cast<double>(std::max<Value>(errors, known.floor));
+    };
+    const int most = static_cast<int>(child.loss.size()) - 1;
+    int m = 2;
+    while (m <= most && bound(m) <= lower[m]) {
+        ++m;
+    }
+    if (m > most) {
+        return false;
+    }
+    for (m = 2; m <= most; ++m) {
+        child.loss[m] = std::max(lower[m], bound(m));
+    }
+    return true;
 }
 
 template <typename Count> std::vector<int> Searcher<Count>::close(const Samples<Count> &samples) {

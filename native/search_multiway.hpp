@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "search.hpp"
+#include "search_any_size_cache.hpp"
 #include "search_cache.hpp"
 #include "search_columns.hpp"
 #include "search_counter.hpp"
@@ -64,6 +66,7 @@ template <typename Count> struct Shared {
     std::vector<int> most_leaves; ///< by depth
     double total = 0.0;
     std::int32_t support = 1; ///< least weight of a leaf where all weights are integers
+    std::optional<AnySizeBounds> any_size;
 
     Shared(const SearchProblem &problem, double total);
 };
@@ -150,6 +153,7 @@ template <typename Count> class Searcher {
     };
 
     void check();
+    bool raise(const ConditionSet &path, int depth, const std::vector<double> &lower, Values &child) const;
     void gather(const Count *histogram, int feature, Count *out) const;
     bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
 

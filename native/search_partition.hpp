@@ -4,28 +4,18 @@
 #include <utility>
 #include <vector>
 
-#include "search.hpp"
+#include "search_blocks.hpp"
 
 namespace omtree {
 
-/// All ways to split `k` codes in a row (and perhaps a missing code, at position k) into blocks of one family.
-/// Each block has a value for 1 .. child_budget leaves; a way's value shares the leaves among its blocks.
-class Partition {
+/// All ways to split the codes into blocks. Each block has a value for 1 .. child_budget leaves; a way's value shares
+/// the leaves among its blocks.
+class Partition : public Blocks {
   public:
     void reset(Family family, int k, bool missing, int max_children, int budget, int child_budget);
 
-    int n_blocks() const { return n_blocks_; }
-    int n_positions() const { return k_ + missing_; }
     int budget() const { return budget_; }
     int child_budget() const { return child_budget_; }
-    /// Whether the block can be part of a way; the others are to be left alone.
-    bool usable(int block) const { return usable_[block]; }
-    /// Positions of a block's codes: begin <= p < end, and the missing code, or all but one.
-    void positions(int block, std::vector<int> &out) const;
-    bool is_complement(int block) const { return family_ == Family::run && block >= k_ * k_; }
-    int run(int begin, int end, bool with_missing = false) const {
-        return (with_missing ? k_ * k_ : 0) + begin * k_ + end - 1;
-    }
     double *values(int block) { return &values_[static_cast<std::size_t>(block) * (child_budget_ + 1)]; }
 
     double value(int block, int leaves) const { return values(block)[leaves]; }
@@ -56,15 +46,10 @@ class Partition {
     const double *state(int index) const { return &steps_[index * step_stride_ + room]; }
     const double *values(int block) const { return &values_[static_cast<std::size_t>(block) * (child_budget_ + 1)]; }
 
-    Family family_ = Family::interval;
-    int k_ = 0;
-    bool missing_ = false;
     int max_children_ = 0;
     int budget_ = 0;
     int child_budget_ = 0;
-    int n_blocks_ = 0;
     std::size_t step_stride_ = 0;
-    std::vector<char> usable_;
     std::vector<double> values_;
     std::vector<double> best_;
     std::vector<int> single_; ///< per m: position split off against all others, or -1

@@ -28,46 +28,13 @@ template <typename Count>
 static void fill_leaves(Partition &partition, const SearchFeature &feature, const std::vector<int> &present,
                         bool missing, const Count *counts, const LeafCost<Count> &cost, std::vector<int> &positions,
                         std::vector<int> *most_leaves = nullptr) {
-    const int n_classes = cost.n_classes();
-    Count sum[256];
-    const bool runs = feature.family == Family::interval || feature.family == Family::run;
-    const int k = static_cast<int>(present.size()) - missing;
-    const auto fill = [&](int block) {
+    const auto fill = [&](int block, const Count *sum) {
         partition.values(block)[1] = cost.leaf(sum);
         if (most_leaves != nullptr) {
             (*most_leaves)[block] = cost.most_leaves(cost.weight(sum), partition.child_budget());
         }
     };
-    const auto add = [&](int position) {
-        const Count *more = counts + present[position] * n_classes;
-        for (int c = 0; c < n_classes; ++c) {
-            sum[c] += more[c];
-        }
-    };
-    for (int begin = 0; runs && begin < k; ++begin) {
-        std::fill_n(sum, n_classes, Count{0});
-        for (int end = begin + 1; end <= k; ++end) {
-            add(end - 1);
-            fill(partition.run(begin, end));
-            if (missing) {
-                Count saved[256];
-                std::copy_n(sum, n_classes, saved);
-                add(k);
-                fill(partition.run(begin, end, true));
-                std::copy_n(saved, n_classes, sum);
-            }
-        }
-    }
-    for (int block = runs ? k * k * (1 + missing) : 0; block < partition.n_blocks(); ++block) {
-        if (partition.usable(block)) {
-            std::fill_n(sum, n_classes, Count{0});
-            partition.positions(block, positions);
-            for (const int position : positions) {
-                add(position);
-            }
-            fill(block);
-        }
-    }
+    sum_blocks(partition, feature, present, missing, counts, cost.n_classes(), positions, fill);
 }
 
 /// Take over what the partition found, where it is better; of equal splits the earlier feature's.
@@ -349,6 +316,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
             }
         }
         last_split(level.sum.data(), child_budget, level.child_upper, child);
+        return true;
     });
 }
 

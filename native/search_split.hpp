@@ -9,7 +9,8 @@
 namespace omtree {
 
 /// Lazily: evaluates children only where the way to split that looks best has one not yet known. `evaluate` is given
-/// the number of leaves and finds the codes of the child, and what it may cost at most, in the level.
+/// the number of leaves and finds the codes of the child, and what it may cost at most, in the level; it is false where
+/// it has raised the lower bounds of the child instead.
 template <typename Count>
 template <typename Evaluate>
 void Searcher<Count>::split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out,
@@ -72,7 +73,7 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
             *std::max_element(level.child_upper.begin() + budget_of_block, level.child_upper.end());
         level.child_upper.resize(budget_of_block + 1);
         const double floors_before = level.all_floors;
-        evaluate(budget_of_block, level.values);
+        level.exact[block] = evaluate(budget_of_block, level.values);
         bool raised = level.all_floors != floors_before;
         for (int m = 1; m <= child_budget; ++m) {
             const double found = level.values.loss[std::min(m, budget_of_block)];
