@@ -54,6 +54,26 @@ def test_optimum_where_the_relaxation_is_loose(seed: int) -> None:
     check_optimal(hard(seed), run(hard(seed).problem))
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_a_pool_that_keeps_few_columns(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows at first and columns dropped all the time: the optimum all the same."""
+    monkeypatch.setattr(engine, "FIRST_POOL", 20)
+    monkeypatch.setattr(master, "FIRST_ROWS", 3)
+    check_optimal(hard(seed), run(hard(seed).problem, Options(warm_start=False)))
+
+
+@pytest.mark.parametrize("seed", [9, 21, 22, 23, 50, 56])
+def test_columns_dropped_when_the_relaxation_is_settled(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relaxation that counts as solved while there are new columns: rows are looked for among the columns it has."""
+    monkeypatch.setattr(engine, "FIRST_POOL", 10)
+    monkeypatch.setattr(master, "FIRST_ROWS", 5)
+    monkeypatch.setattr(engine, "LAST_TOLERANCE", 0.2)
+    case = tiny(seed, depth=2, leaves=6, n_features=5, max_values=4, n_rows=60, missing=0.0)
+    solution = solve(case.problem, Options(warm_start=False), Deadline(1))
+    assert solution.bound <= solution.value
+    check_model(case.problem, solution)
+
+
 def test_relaxations_are_loose() -> None:
     """The hard cases are what they are meant to be: in several the relaxation is below the optimum."""
     loose = [hard(seed) for seed in range(40)]

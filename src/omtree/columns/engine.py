@@ -37,6 +37,8 @@ Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
 FIRST_TOLERANCE = 1e-2
 LAST_TOLERANCE = 1e-6
 ZERO = 1e-9
+#: Columns above which the dearest are dropped; a little more each time.
+FIRST_POOL = 1500
 #: Most of the way from the LP's duals to the best ones known.
 MOST_SMOOTHING = 0.8
 #: How often a step to new duals is halved when the bound does not rise.
@@ -108,7 +110,7 @@ class Run:
         self.exact_pricing = False
         self.interrupted = False
         self.iterations = 0
-        self.pool_limit = 1500
+        self.pool_limit = FIRST_POOL
         self.seconds: dict[str, float] = {}
 
     def run(self, start: Sequence[Path]) -> Solution:
@@ -166,10 +168,10 @@ class Run:
             self._report("generate")
             if self._done():
                 return
-            if options.drop_columns and new_columns:
-                self._drop_columns(duals)
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
+            if options.drop_columns and not settled:  # what is settled is looked at once more, with these columns
+                self._drop_columns(duals)
             if settled and not new_rows:
                 with self._phase("lp"):
                     new_rows = self.master.add_violated_rows(point, everywhere=True)
