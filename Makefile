@@ -81,7 +81,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks report --results build/sample.jsonl --to build/sample.md
 
 bench-paper: $(VENV)/.bench
-	$(BENCH) paper-small $(RUN)
+	$(BENCH) paper-small ceiling $(RUN)
 	$(MAKE) bench-report
 
 bench-large: $(VENV)/.bench

@@ -54,6 +54,9 @@ def run(task: Task, folder: Path | None) -> dict[str, Any]:
     rival = find(task.method)
     if task.protocol == "growth":
         return grown(task, rival, data, {key: int(value) for key, value in parse_qsl(question)})
+    if task.protocol == "ceiling":
+        found = rival.fit(data.X, data.y, task.depth, Limits(task.limit))
+        return {**_about(found, data), "n": len(data.y), "k": data.X.shape[1]}
     if task.tuning_limit > 0:
         return tuned(task, rival, data)
     return plain(task, rival, data)

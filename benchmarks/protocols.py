@@ -76,6 +76,11 @@ def paper_small() -> list[Task]:
     ]
 
 
+def ceiling() -> list[Task]:
+    """One fit of rules to all rows of the small sets: what no model of that size exceeds, on average over splits."""
+    return _tasks("ceiling", ("rules",), sets.SMALL, SMALL_DEPTHS, (0,), 60)
+
+
 def paper_large() -> list[Task]:
     """Six sets, depth 2 and 3; the programs on one split."""
     five = range(5)
@@ -137,6 +142,7 @@ def sample() -> list[Task]:
 
 PROTOCOLS: dict[str, Callable[[], list[Task]]] = {
     "paper-small": paper_small,
+    "ceiling": ceiling,
     "paper-large": paper_large,
     "huge": huge,
     "today": today,

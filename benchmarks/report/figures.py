@@ -67,6 +67,14 @@ def standard_error(ours: pd.Series, theirs: pd.Series, n_splits: int = 5) -> pd.
     return np.sqrt((both["ours"] ** 2 + both["theirs"] ** 2) / n_splits)
 
 
+def ceilings(rows: Iterable[dict[str, Any]]) -> pd.Series:
+    """By data set and depth: the share of all rows that no model of that size exceeds, by the bound of a fit."""
+    table = frame(rows, "ceiling")
+    if table.empty:
+        return pd.Series(dtype=float)
+    return 1 - table.set_index(ROW)["bound"].astype(float) / table.set_index(ROW)["n"]
+
+
 def won(table: pd.DataFrame) -> pd.Series:
     """Share of the rows in which a column has the highest value, equals included, at three digits."""
     rounded = table.dropna().round(3)

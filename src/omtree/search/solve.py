@@ -137,7 +137,7 @@ def solve(
     deadline : Deadline, optional
     every_size : bool
         Whether the best tree of every size is wanted. Where not, smaller ones than the last may be missing (None, with
-        infinite loss), and binary trees are found faster.
+        infinite loss), and the last one is found faster: first without a limit on leaves.
     use_bounds, use_cache, counting
         Accelerations; the losses do not depend on them.
 
