@@ -242,6 +242,8 @@ def compare_multiway(arguments: argparse.Namespace) -> None:
     for name in THRESHOLD_SETS:
         frame, y = numeric_set(arguments.data, name)
         cases.append((name, threshold_columns(frame, 10), y, binned(frame, 10), {}, (2, 3)))
+    frame, y = million()
+    cases.append(("synthetic", threshold_columns(frame, 4), y, binned(frame, 4), {}, (3,)))
     for name, X, y, original, kinds, depths in cases:
         for depth in arguments.depths or depths:
             run = {"n_jobs": arguments.jobs, "seconds": arguments.limit}

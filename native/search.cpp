@@ -165,6 +165,10 @@ template <typename Count> class Run {
             if (tree.loss < known_.loss || (tree.loss == known_.loss && tree.leaves < known_.leaves)) {
                 known_ = std::move(tree);
             }
+            if (known_.loss < incumbent_loss_) {
+                incumbent_loss_ = known_.loss;
+                incumbent_ = known_.nodes;
+            }
             for (int m = std::max(1, known_.leaves); m <= budget; ++m) {
                 best.loss[m] = std::min(best.loss[m], known_.loss);
             }

@@ -15,7 +15,7 @@ AnySizeSearch::AnySizeSearch(const Shared<Count> &shared, Control &control, cons
     : shared_(shared), problem_(shared.problem), control_(control), samples_(samples), floor_(floor),
       make_counter_(std::move(make_counter)),
       max_leaves_(static_cast<int>(std::min<double>(problem_.max_leaves, shared.total))), error_cost_(max_leaves_ + 1),
-      cache_(problem_.cache_bytes), score_(problem_.features.size(), 0) {}
+      cache_(problem_.cache_bytes / 2), score_(problem_.features.size(), 0) {}
 
 bool AnySizeSearch::suits(const SearchProblem &problem, const LeafCost<Count> &cost, double total) {
     // Values of all trees must fit the kernels.

@@ -11,7 +11,9 @@ namespace omtree {
 
 template <typename Count>
 Shared<Count>::Shared(const SearchProblem &problem, double total)
-    : problem(problem), cost(problem, total), cache(problem.cache_bytes), total(total) {
+    : problem(problem), cost(problem, total),
+      // The other half is for the search without a limit on leaves.
+      cache(problem.every_size ? problem.cache_bytes : problem.cache_bytes / 2), total(total) {
     support = static_cast<std::int32_t>(std::min(2e9, std::max(1.0, std::ceil(problem.min_support * (1.0 - 1e-9)))));
     int widest = 2;
     place.resize(problem.features.size());

@@ -28,13 +28,13 @@ template <typename T> struct Released {
 };
 
 /// Texts shorter than this are their own keys.
-constexpr std::size_t kShort = 8;
+constexpr std::size_t short_text = 8;
 
-/// A number that stands for a text: two texts shorter than `kShort` have the same only if they are equal. Reads no
+/// A number that stands for a text: two texts shorter than `short_text` have the same only if they are equal. Reads no
 /// further than `readable` bytes.
 std::uint64_t key_of(const char *text, std::size_t size, std::size_t readable) {
     std::uint64_t key = 0;
-    if (size < kShort) {
+    if (size < short_text) {
         if (std::endian::native == std::endian::little && readable >= sizeof key) {
             std::memcpy(&key, text, sizeof key);
             key &= (std::uint64_t{1} << (8 * size)) - 1;
@@ -61,13 +61,13 @@ std::uint64_t key_of(const char *text, std::size_t size, std::size_t readable) {
 /// An open-addressing set of texts, numbered as they come.
 class TextSet {
   public:
-    TextSet() : slots_(kFirstCapacity) {}
+    TextSet() : slots_(first_capacity) {}
 
     std::int32_t insert(const char *text, std::size_t size, std::size_t readable) {
         const std::uint64_t key = key_of(text, size, readable);
         const Slot &slot = slots_[place_of(key)];
         // Nearly all cells end here: a short text that came before.
-        if (slot.key == key && size < kShort) {
+        if (slot.key == key && size < short_text) {
             return slot.number;
         }
         return search(key, text, size);
@@ -76,12 +76,12 @@ class TextSet {
     std::vector<std::string> &texts() { return texts_; }
 
   private:
-    static constexpr std::size_t kFirstCapacity = 32;
+    static constexpr std::size_t first_capacity = 32;
     /// No text has this key: a first byte and no length.
-    static constexpr std::uint64_t kEmpty = 1;
+    static constexpr std::uint64_t empty_key = 1;
 
     struct Slot {
-        std::uint64_t key = kEmpty;
+        std::uint64_t key = empty_key;
         std::int32_t number = 0;
     };
 
@@ -89,9 +89,9 @@ class TextSet {
 
     std::int32_t search(std::uint64_t key, const char *text, std::size_t size) {
         std::size_t place = place_of(key);
-        for (; slots_[place].key != kEmpty; place = (place + 1) & (slots_.size() - 1)) {
+        for (; slots_[place].key != empty_key; place = (place + 1) & (slots_.size() - 1)) {
             const auto number = static_cast<std::size_t>(slots_[place].number);
-            if (slots_[place].key == key && (size < kShort || texts_[number] == std::string_view(text, size))) {
+            if (slots_[place].key == key && (size < short_text || texts_[number] == std::string_view(text, size))) {
                 return slots_[place].number;
             }
         }
@@ -111,9 +111,9 @@ class TextSet {
         const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
         --shift_;
         for (const Slot &slot : before) {
-            if (slot.key != kEmpty) {
+            if (slot.key != empty_key) {
                 std::size_t place = place_of(slot.key);
-                while (slots_[place].key != kEmpty) {
+                while (slots_[place].key != empty_key) {
                     place = (place + 1) & (slots_.size() - 1);
                 }
                 slots_[place] = slot;
@@ -122,7 +122,7 @@ class TextSet {
     }
 
     std::vector<Slot> slots_;
-    int shift_ = 64 - std::countr_zero(kFirstCapacity);
+    int shift_ = 64 - std::countr_zero(first_capacity);
     std::vector<std::string> texts_;
 };
 
@@ -149,21 +149,22 @@ template <typename Offset> class Joined {
 class Views {
   public:
     explicit Views(const ArrowArray &array)
-        : views_(static_cast<const char *>(array.buffers[1]) + kWidth * array.offset), buffers_(array.buffers + 2) {}
+        : views_(static_cast<const char *>(array.buffers[1]) + view_bytes * array.offset), buffers_(array.buffers + 2) {
+    }
 
     std::int32_t insert_into(TextSet &set, std::int64_t i) const {
-        const char *view = views_ + kWidth * i;
+        const char *view = views_ + view_bytes * i;
         const auto size = static_cast<std::size_t>(number_at(view));
-        if (size <= kInside) {
-            return set.insert(view + 4, size, kInside);
+        if (size <= bytes_inside) {
+            return set.insert(view + 4, size, bytes_inside);
         }
         const auto *buffer = static_cast<const char *>(buffers_[number_at(view + 8)]);
         return set.insert(buffer + number_at(view + 12), size, size);
     }
 
   private:
-    static constexpr std::int64_t kWidth = 16;
-    static constexpr std::size_t kInside = 12;
+    static constexpr std::int64_t view_bytes = 16;
+    static constexpr std::size_t bytes_inside = 12;
 
     static std::int32_t number_at(const char *place) {
         std::int32_t number = 0;
