@@ -156,6 +156,7 @@ template <typename Count> class Run {
             const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
             control.until = finished ? std::max(control_.until, least) : least;
             SizedTree tree = any_size_->tree(control);
+            finished = finished && !control.stop; // or some node stayed a leaf, for lack of time
             const bool within = tree.leaves <= budget;
             if (finished && !within) {
                 shared_.any_size.emplace(any_size_->bounds());

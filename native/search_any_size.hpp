@@ -36,7 +36,8 @@ class AnySizeSearch {
 
     /// Looks for the best tree of at most this depth, from two on; false when it had to stop.
     bool solve(int depth);
-    /// The best tree so far; no nodes where there is none.
+    /// The best tree so far; no nodes where there is none. Where the time did not suffice, `control` says so, and the
+    /// tree may be worse than what was found.
     SizedTree tree(Control &control);
     /// No tree within the limits is better, once their depth was reached.
     double bound() const;

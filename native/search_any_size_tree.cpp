@@ -69,7 +69,13 @@ SizedTree AnySizeSearch::tree(Control &control) {
     }
     tree.loss = 0.0;
     workers_[0]->watch(control);
-    build(samples_, {}, best_.height, best_, tree);
+    try {
+        build(samples_, {}, best_.height, best_, tree);
+    } catch (const Stopped &) {
+        // Even the weight of a leaf may have to be counted elsewhere, for which there is no time left.
+        control.stop = true;
+        tree = {};
+    }
     workers_[0]->watch(control_);
     return tree;
 }

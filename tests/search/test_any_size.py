@@ -100,8 +100,9 @@ def test_a_search_that_is_stopped(max_leaves: int) -> None:
     best = solve(problem, every_size=False)
     assert best.status == "optimal"
     for seconds in (0.0, 0.002, 0.01, 0.03, 0.1):
-        stopped = solve(problem, every_size=False, deadline=Deadline(seconds))
+        stopped = solve(problem, every_size=False, deadline=Deadline(seconds), cache_mb=0.01)
         assert 0 <= stopped.bound <= best.value <= stopped.value
+        assert stopped.status == "time_limit" or stopped.value == best.value
         assert stopped.tree is not None
         assert n_leaves(stopped.tree) <= max_leaves
         check_trees(problem, stopped, "multiway", None)
