@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "search_any_size.hpp"
@@ -17,6 +14,7 @@
 #include "search_row_counter.hpp"
 #include "search_row_source.hpp"
 #include "search_tables.hpp"
+#include "search_threads.hpp"
 
 namespace omtree {
 namespace {
@@ -119,9 +117,9 @@ template <typename Count> class Run {
             forget_smaller(best, budget);
         }
         const bool proven = result.finished;
+        result.statistics = statistics();
         build_all(best, budget, result);
         result.bound = proven ? best.loss[budget] : std::min(bound_, best.loss[budget]);
-        result.statistics = statistics();
         return result;
     }
 
@@ -193,73 +191,43 @@ template <typename Count> class Run {
 
     SearchStatistics statistics() const {
         SearchStatistics sum = any_size_ == nullptr ? SearchStatistics{} : any_size_->statistics();
-        sum.subproblems += statistics_.subproblems;
-        sum.cache_hits += statistics_.cache_hits;
+        for (const auto &searcher : searchers_) {
+            sum.subproblems += searcher->statistics.subproblems;
+            sum.cache_hits += searcher->statistics.cache_hits;
+        }
         sum.cache_entries += shared_.cache.size();
         return sum;
     }
 
     bool solve_depth(int depth, int budget, Values &best) {
         const int n_features = static_cast<int>(problem_.features.size());
-        std::atomic<int> next{0};
-        std::atomic<bool> complete{true};
-        std::mutex mutex;
-        std::exception_ptr failure;
-        // Promising features first: what they cost at the depth before tells.
-        std::vector<int> order(n_features);
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return score_[a] < score_[b]; });
-        const auto work = [&](Searcher<Count> &searcher) {
-            try {
-                for (int i = next++; i < n_features; i = next++) {
-                    const int feature = order[i];
-                    if (searcher.used[feature]) {
-                        continue;
-                    }
-                    Values mine;
-                    {
-                        const std::lock_guard lock(mutex);
-                        mine = best;
-                    }
-                    // Of the smaller sizes only those may be wanted that are as good as the largest.
-                    std::vector<double> upper(budget + 1, infinity);
-                    if (!problem_.every_size) {
-                        std::fill_n(upper.begin(), budget, mine.loss[budget] + shared_.cost.tolerance());
-                    }
-                    searcher.try_feature(samples_, {}, depth, budget, feature, upper, mine, false);
-                    const std::lock_guard lock(mutex);
-                    merge(mine, best);
-                    score_[feature] = mine.score[feature];
-                }
-            } catch (const Stopped &) {
-                complete = false;
-            } catch (...) {
-                // A source of counts may fail; the other threads need not go on then.
-                control_.stop = true;
-                const std::lock_guard lock(mutex);
-                failure = std::current_exception();
-            }
-            const std::lock_guard lock(mutex);
-            statistics_.subproblems += std::exchange(searcher.statistics.subproblems, 0);
-            statistics_.cache_hits += std::exchange(searcher.statistics.cache_hits, 0);
-        };
         const int n_threads = depth < 2 ? 1 : std::clamp(problem_.n_threads, 1, n_features);
-        std::vector<std::thread> threads;
-        for (int i = 1; i < n_threads; ++i) {
-            if (i == static_cast<int>(searchers_.size())) {
-                add_searcher();
-                searchers_[i]->close(samples_);
+        while (static_cast<int>(searchers_.size()) < n_threads) {
+            add_searcher();
+            searchers_.back()->close(samples_);
+        }
+        std::mutex mutex;
+        // Promising features first: what they cost at the depth before tells.
+        return share_out(in_order_of(score_), n_threads, control_, [&](int thread, int feature) {
+            Searcher<Count> &searcher = *searchers_[thread];
+            if (searcher.used[feature]) {
+                return;
             }
-            threads.emplace_back(work, std::ref(*searchers_[i]));
-        }
-        work(*searchers_[0]);
-        for (std::thread &thread : threads) {
-            thread.join();
-        }
-        if (failure) {
-            std::rethrow_exception(failure);
-        }
-        return complete;
+            Values mine;
+            {
+                const std::lock_guard lock(mutex);
+                mine = best;
+            }
+            // Of the smaller sizes only those may be wanted that are as good as the largest.
+            std::vector<double> upper(budget + 1, infinity);
+            if (!problem_.every_size) {
+                std::fill_n(upper.begin(), budget, mine.loss[budget] + shared_.cost.tolerance());
+            }
+            searcher.try_feature(samples_, {}, depth, budget, feature, upper, mine, false);
+            const std::lock_guard lock(mutex);
+            merge(mine, best);
+            score_[feature] = mine.score[feature];
+        });
     }
 
     void merge(const Values &mine, Values &best) const {
@@ -364,8 +332,7 @@ template <typename Count> class Run {
     std::unique_ptr<AnySizeSearch> any_size_;
     SizedTree known_; ///< the best tree within the limit of those that were looked for without one
     std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
-    SearchStatistics statistics_;
-    Control grace_; ///< for building trees once the time is up
+    Control grace_;                                           ///< for building trees once the time is up
     SearchTree incumbent_;
     double incumbent_loss_ = infinity;
     std::vector<double> score_; ///< by feature at the root, from the last depth

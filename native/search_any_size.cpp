@@ -1,12 +1,10 @@
 #include "search_any_size.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <mutex>
-#include <numeric>
-#include <thread>
 
 #include "search_kernels.hpp"
+#include "search_threads.hpp"
 
 namespace omtree {
 
@@ -28,7 +26,7 @@ bool AnySizeSearch::suits(const SearchProblem &problem, const LeafCost<Count> &c
 AnySizeWorker &AnySizeSearch::worker(int i) {
     while (i >= static_cast<int>(workers_.size())) {
         auto worker = std::make_unique<AnySizeWorker>(shared_, cache_, control_, error_cost_, make_counter_());
-        worker->close(samples_);
+        shared_.close(worker->counter(), samples_, worker->used);
         workers_.push_back(std::move(worker));
     }
     return *workers_[i];
@@ -43,71 +41,40 @@ bool AnySizeSearch::solve(int depth) {
 }
 
 bool AnySizeSearch::deepen(int depth) {
-    const int n_features = static_cast<int>(problem_.features.size());
-    std::atomic<int> next{0};
-    std::atomic<bool> complete{true};
-    std::mutex mutex;
-    std::exception_ptr failure;
-    // Promising features first: what they cost at the depth before tells.
-    std::vector<int> order(n_features);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return score_[a] < score_[b]; });
     const Value least = static_cast<Value>(floor_) * error_cost_ + (depth > 2 ? depth + 1 : 2);
-    const auto work = [&](AnySizeWorker &worker) {
-        try {
-            for (int i = next++; i < n_features; i = next++) {
-                const int feature = order[i];
-                if (worker.used[feature]) {
-                    continue;
-                }
-                // Of equal trees the shallower one, then that of the earlier feature.
-                const auto limit = [&] { return best_.value + (best_.height == depth && feature < best_.feature); };
-                std::unique_lock lock(mutex);
-                const Value most = limit();
-                if (least >= most) {
-                    score_[feature] = least;
-                    continue;
-                }
-                lock.unlock();
-                const Value value = worker.try_feature(samples_, {}, depth, feature, most, nullptr);
-                lock.lock();
-                score_[feature] = worker.score[depth][feature];
-                if (value < limit()) {
-                    best_ = {value, feature, depth};
-                }
-            }
-        } catch (const Stopped &) {
-            complete = false;
-        } catch (...) {
-            // A source of counts may fail; the other threads need not go on then.
-            control_.stop = true;
-            const std::lock_guard lock(mutex);
-            failure = std::current_exception();
-        }
-    };
-    std::vector<std::thread> threads;
+    const int n_threads = std::clamp(problem_.n_threads, 1, static_cast<int>(problem_.features.size()));
     try {
-        AnySizeWorker &first = worker(0);
+        worker(n_threads - 1);
         if (best_.value >= no_tree) {
+            AnySizeWorker &first = worker(0);
             best_ = {first.leaf_value(first.counter().totals(samples_).data()), -1, 0};
         }
-        const int n_threads = std::clamp(problem_.n_threads, 1, n_features);
-        worker(n_threads - 1);
-        for (int i = 1; i < n_threads; ++i) {
-            threads.emplace_back(work, std::ref(worker(i)));
-        }
-        work(first);
     } catch (const Stopped &) {
-        // Even what a worker begins with may have to be counted elsewhere.
-        complete = false;
+        return false; // even this may have to be counted elsewhere
     }
-    for (std::thread &thread : threads) {
-        thread.join();
-    }
-    if (failure) {
-        std::rethrow_exception(failure);
-    }
-    return complete;
+    std::mutex mutex;
+    // Promising features first: what they cost at the depth before tells.
+    return share_out(in_order_of(score_), n_threads, control_, [&](int thread, int feature) {
+        AnySizeWorker &own = *workers_[thread];
+        if (own.used[feature]) {
+            return;
+        }
+        // Of equal trees the shallower one, then that of the earlier feature.
+        const auto limit = [&] { return best_.value + (best_.height == depth && feature < best_.feature); };
+        std::unique_lock lock(mutex);
+        const Value most = limit();
+        if (least >= most) {
+            score_[feature] = least;
+            return;
+        }
+        lock.unlock();
+        const Value value = own.try_feature(samples_, {}, depth, feature, most, nullptr);
+        lock.lock();
+        score_[feature] = own.score[depth][feature];
+        if (value < limit()) {
+            best_ = {value, feature, depth};
+        }
+    });
 }
 
 double AnySizeSearch::bound() const {

@@ -6,34 +6,6 @@
 
 namespace omtree {
 
-/// Finds out which features may be split below, for the kernels that split many at once.
-void AnySizeWorker::find_open() {
-    open_.clear();
-    for (const auto &group : shared_.groups) {
-        LaneGroup lanes{group.offset, 0, group.subsets, {}};
-        for (int lane = 0; lane < 16; ++lane) {
-            const bool open = lane < static_cast<int>(group.features.size()) && !used[group.features[lane]];
-            lanes.penalty[lane] = open ? 0 : no_leaf;
-            if (open) {
-                lanes.k = std::max(lanes.k, problem_.features[group.features[lane]].n_codes);
-                lane_of_[group.features[lane]] = {static_cast<int>(open_.size()), lane};
-            }
-        }
-        if (lanes.k > 0) {
-            open_.push_back(lanes);
-        }
-    }
-}
-
-void AnySizeWorker::gather(const Count *histogram, int feature, Count *out) const {
-    const auto [offset, code_stride, class_stride] = shared_.place[feature];
-    for (int code = 0; code < problem_.features[feature].n_codes; ++code) {
-        for (int c = 0; c < n_classes_; ++c) {
-            *out++ = histogram[offset + code * code_stride + c * class_stride];
-        }
-    }
-}
-
 /// Splits a feature, whose counts the level has, into leaves.
 Value AnySizeWorker::last_feature(Level &level, int feature, Value upper, FoundSplit *record) {
     level.floors.assign(problem_.features[feature].n_codes, 0);
@@ -59,37 +31,27 @@ Value AnySizeWorker::last_split(const Count *histogram) {
     for (const int feature : shared_.alone) {
         if (!used[feature]) {
             level.histogram.resize(problem_.features[feature].n_codes * n_classes_);
-            gather(histogram, feature, level.histogram.data());
+            shared_.gather(histogram, feature, level.histogram.data());
             best = last_feature(level, feature, best, nullptr);
         }
     }
     void *scratch = scratch_.data();
     std::size_t room = scratch_.size() * 8;
     scratch = std::align(64, shared_.scratch, scratch, room);
-    const Count found = kernels().split_any_size(histogram, open_.data(), static_cast<int>(open_.size()), n_classes_,
+    const Count found = kernels().split_any_size(histogram, open_.groups.data(), open_.size(), n_classes_,
                                                  shared_.support, static_cast<Count>(error_cost_), scratch);
     return found < no_leaf ? std::min<Value>(best, found) : best;
 }
 
 /// Fewest errors of one more split with a leaf for every value, whatever the support, or `leaf` if that is less.
 AnySizeWorker::Count AnySizeWorker::split_floor(const Count *histogram, Count leaf) {
-    Count least =
-        std::min(leaf, kernels().split_floor(histogram, open_.data(), static_cast<int>(open_.size()), n_classes_));
-    std::vector<Count> &counts = levels_[1]->histogram;
+    double least = std::min(leaf, kernels().split_floor(histogram, open_.groups.data(), open_.size(), n_classes_));
     for (const int feature : shared_.alone) {
-        if (used[feature]) {
-            continue;
+        if (!used[feature]) {
+            least = std::min(least, shared_.leaf_per_code(histogram, feature, least, levels_[1]->histogram));
         }
-        const int n = problem_.features[feature].n_codes;
-        counts.resize(n * n_classes_);
-        gather(histogram, feature, counts.data());
-        Count sum = 0;
-        for (int code = 0; code < n && sum < least; ++code) {
-            sum += errors(counts.data() + code * n_classes_);
-        }
-        least = std::min(least, sum);
     }
-    return least;
+    return static_cast<Count>(least);
 }
 
 /// Joint counts of the codes that the level has chosen with those of all features.
@@ -136,10 +98,7 @@ Value AnySizeWorker::second_feature(const Count *slab, int feature, Value upper,
         }
     }
     const Use use(used[feature]);
-    const auto [group, lane] = lane_of_[feature];
-    if (group >= 0) {
-        open_[group].penalty[lane] = no_leaf;
-    }
+    open_.set(feature, false);
     level.floors.resize(f.n_codes);
     for (int code = 0; code < f.n_codes; ++code) {
         if (floors != nullptr) {
@@ -159,45 +118,8 @@ Value AnySizeWorker::second_feature(const Count *slab, int feature, Value upper,
     } else {
         score[2][feature] = no_tree;
     }
-    if (group >= 0) {
-        open_[group].penalty[lane] = 0;
-    }
+    open_.set(feature, true);
     return found;
-}
-
-/// Joint counts of the feature with all features, over the codes that `above` has chosen from its cube, which holds
-/// sums from the left: neighbours are a difference.
-const AnySizeWorker::Count *AnySizeWorker::slab(Level &above, int feature) {
-    const std::size_t width = shared_.width;
-    const std::size_t table = shared_.n_codes * width;
-    const std::size_t size = problem_.features[feature].n_codes * width;
-    const Count *first = above.cube.data() + shared_.first_code[feature] * width;
-    const std::vector<std::uint8_t> &codes = above.codes;
-    above.slab.resize(size);
-    Count *to = above.slab.data();
-    bool begun = false;
-    for (std::size_t i = 0; i < codes.size();) {
-        std::size_t end = i + 1;
-        while (end < codes.size() && codes[end] == codes[end - 1] + 1) {
-            ++end;
-        }
-        const Count *right = first + codes[end - 1] * table;
-        const Count *left = codes[i] > 0 ? first + (codes[i] - 1) * table : nullptr;
-        if (left == nullptr && end == codes.size()) {
-            return right;
-        }
-        if (begun) {
-            add_counts(to, right, size, to);
-            subtract_counts(to, left, size, to); // codes come in order, so that something is left of these
-        } else if (left != nullptr) {
-            subtract_counts(right, left, size, to);
-        } else {
-            std::copy_n(right, size, to);
-        }
-        begun = true;
-        i = end;
-    }
-    return to;
 }
 
 bool AnySizeWorker::recall(const ConditionSet &path, int depth, FoundBefore &known) const {
@@ -235,16 +157,13 @@ void AnySizeWorker::count_cube(Level &level, const Samples<Count> &samples, cons
     level.pair_floors.assign(static_cast<std::size_t>(n_codes) * n_features_, 0);
     level.cell_floors.assign(static_cast<std::size_t>(n_codes) * shared_.n_codes, 0);
     std::vector<Count> counts(n_classes_);
-    find_open();
+    open_.find(shared_, used);
     for (int other = 0; other < n_features_; ++other) {
         if (used[other]) {
             continue;
         }
         const Use use(used[other]);
-        const auto [group, lane] = lane_of_[other];
-        if (group >= 0) {
-            open_[group].penalty[lane] = no_leaf;
-        }
+        open_.set(other, false);
         const auto [offset, code_stride, class_stride] = shared_.place[other];
         for (const int code : level.present) {
             const std::size_t first = static_cast<std::size_t>(code) * shared_.n_codes + shared_.first_code[other];
@@ -258,9 +177,7 @@ void AnySizeWorker::count_cube(Level &level, const Samples<Count> &samples, cons
                 level.pair_floors[static_cast<std::size_t>(code) * n_features_ + other] += level.cell_floors[first + b];
             }
         }
-        if (group >= 0) {
-            open_[group].penalty[lane] = 0;
-        }
+        open_.set(other, true);
     }
     for (const int code : level.present) {
         Value least = errors(level.histogram.data() + code * n_classes_);
@@ -290,7 +207,7 @@ void AnySizeWorker::count_cube(Level &level, const Samples<Count> &samples, cons
 
 Found AnySizeWorker::second_split(Level &above, Value upper) {
     Found best{std::min(upper, above.leaf_of_wanted), -1, 0};
-    find_open();
+    open_.find(shared_, used);
     for (int feature = 0; feature < n_features_; ++feature) {
         if (used[feature]) {
             continue;
@@ -306,8 +223,8 @@ Found AnySizeWorker::second_split(Level &above, Value upper) {
         }
         const std::size_t first = static_cast<std::size_t>(above.codes[0]) * shared_.n_codes;
         const Count *known = &above.cell_floors[first + shared_.first_code[feature]];
-        const Value value = second_feature(slab(above, feature), feature, best.value,
-                                           above.codes.size() == 1 ? known : nullptr, nullptr);
+        const Value value = second_feature(shared_.slab(above.cube, above.codes, feature, above.slab), feature,
+                                           best.value, above.codes.size() == 1 ? known : nullptr, nullptr);
         if (value < best.value) {
             best = {value, feature, 2};
         }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "search_threads.hpp"
+
 namespace omtree {
 
 AnySizeWorker::AnySizeWorker(const Shared<Count> &shared, AnySizeCache &cache, Control &control, Value error_cost,
@@ -11,7 +13,7 @@ AnySizeWorker::AnySizeWorker(const Shared<Count> &shared, AnySizeCache &cache, C
       score(shared.problem.max_depth + 1, std::vector<Value>(shared.problem.features.size(), 0)), shared_(shared),
       problem_(shared.problem), cache_(cache), control_(&control), counter_(std::move(counter)),
       n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes),
-      error_cost_(error_cost), lane_of_(shared.problem.features.size(), {-1, -1}), scratch_(shared.scratch / 8 + 8) {
+      error_cost_(error_cost), scratch_(shared.scratch / 8 + 8) {
     for (int depth = 0; depth <= problem_.max_depth; ++depth) {
         levels_.push_back(std::make_unique<Level>());
     }
@@ -28,62 +30,17 @@ void AnySizeWorker::check() {
 }
 
 AnySizeWorker::Count AnySizeWorker::errors(const Count *counts) const {
-    Count sum = 0;
-    Count most = 0;
-    for (int c = 0; c < n_classes_; ++c) {
-        sum += counts[c];
-        most = std::max(most, counts[c]);
-    }
-    return sum - most;
+    return static_cast<Count>(shared_.cost.loss(counts));
 }
 
 Value AnySizeWorker::leaf_value(const Count *counts) const {
-    Count sum = 0;
-    Count most = 0;
-    for (int c = 0; c < n_classes_; ++c) {
-        sum += counts[c];
-        most = std::max(most, counts[c]);
-    }
-    return sum >= shared_.support ? Value{sum - most} * error_cost_ + 1 : no_tree;
-}
-
-std::vector<int> AnySizeWorker::close(const Samples<Count> &samples) {
-    std::vector<int> closed;
-    std::vector<Count> counts;
-    for (int f = 0; f < n_features_; ++f) {
-        if (used[f]) {
-            continue;
-        }
-        counts.assign(problem_.features[f].n_codes * n_classes_, 0);
-        counter_->feature(samples, f, counts.data());
-        Count total = 0;
-        Count largest = 0;
-        for (int code = 0; code < problem_.features[f].n_codes; ++code) {
-            const Count *own = counts.data() + code * n_classes_;
-            const Count weight = std::accumulate(own, own + n_classes_, Count{0});
-            total += weight;
-            largest = std::max(largest, weight);
-        }
-        if (total - largest < shared_.support) {
-            used[f] = 1;
-            closed.push_back(f);
-        }
-    }
-    return closed;
+    const double loss = shared_.cost.leaf(counts);
+    return loss < infinity ? static_cast<Value>(loss) * error_cost_ + 1 : no_tree;
 }
 
 Found AnySizeWorker::solve(const Samples<Count> &samples, const ConditionSet &path, int depth, Value upper) {
     Found best{std::min(upper, leaf_value(counter_->totals(samples).data())), -1, 0};
-    // Opened again even when the search is stopped below.
-    struct Closed {
-        std::vector<char> &used;
-        std::vector<int> features;
-        ~Closed() {
-            for (const int feature : features) {
-                used[feature] = 0;
-            }
-        }
-    } closed{used, {}};
+    ClosedFeatures closed(used);
     Value floor = 0;
     for (const std::uint32_t i : samples.floored) {
         floor += static_cast<Value>(samples.floor[i]);
@@ -93,11 +50,11 @@ Found AnySizeWorker::solve(const Samples<Count> &samples, const ConditionSet &pa
     // Shallower trees are nearly free, bound the deeper ones, and say which features are promising.
     for (int height = std::min(depth, 2); height <= depth && height > 0; ++height) {
         if (height > 2) {
-            const std::vector<Value> &seemed = score[height - 1];
-            std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return seemed[a] < seemed[b]; });
+            order = in_order_of(score[height - 1]);
         }
         if (height == 3) {
-            closed.features = close(samples); // nearly free as well once there are joint counts
+            closed.features =
+                shared_.close(*counter_, samples, used); // nearly free as well once there are joint counts
         }
         // What shallower trees do not have: more leaves than there are levels.
         const Value least = floor * error_cost_ + (height > 2 ? height + 1 : 2);
@@ -121,20 +78,10 @@ Found AnySizeWorker::solve(const Samples<Count> &samples, const ConditionSet &pa
 /// Prepares the ways to split by a feature whose counts and floors the level has; false when there is nothing to split.
 bool AnySizeWorker::begin(Level &level, int feature) {
     const SearchFeature &f = problem_.features[feature];
-    level.present.clear();
-    level.missing = false;
-    for (int i = 0; i < f.n_codes; ++i) {
-        const int code = f.order.empty() ? i : f.order[i];
-        const Count *own = level.histogram.data() + code * n_classes_;
-        if (std::any_of(own, own + n_classes_, [](Count count) { return count > 0; })) {
-            level.present.push_back(code);
-            level.missing = f.family == Family::interval && f.has_missing && code == f.n_codes - 1;
-        }
-    }
-    const int n = static_cast<int>(level.present.size());
-    if (n < 2) {
+    if (!shared_.find_present(level.histogram.data(), feature, level.present, level.missing)) {
         return false;
     }
+    const int n = static_cast<int>(level.present.size());
     AnySizeWays &ways = level.ways;
     ways.reset(f.family, n - level.missing, level.missing);
     level.exact.assign(ways.n_blocks(), 1);
@@ -194,7 +141,7 @@ Value AnySizeWorker::try_feature(const Samples<Count> &samples, const ConditionS
     check();
     Level &level = *levels_[depth];
     if (depth == 2) {
-        find_open();
+        open_.find(shared_, used);
         return second_feature(counter_->slab(samples, feature, used), feature, upper, nullptr, record);
     }
     const SearchFeature &f = problem_.features[feature];

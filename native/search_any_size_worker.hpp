@@ -32,8 +32,6 @@ class AnySizeWorker {
     /// The same with this feature at the root.
     Value try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int feature, Value upper,
                       FoundSplit *record);
-    /// Marks the features in which no two children would have the support, and says which these are.
-    std::vector<int> close(const Samples<Count> &samples);
     Value leaf_value(const Count *counts) const;
     Counter<Count> &counter() { return *counter_; }
     void watch(Control &control) { control_ = &control; }
@@ -93,7 +91,6 @@ class AnySizeWorker {
     /// Raises the floors of the codes by what other paths to the same samples have found; false where that is nothing.
     bool recall_floors(Level &level, const ConditionSet &path, int feature);
     void count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path, int feature);
-    const Count *slab(Level &above, int feature);
     /// Trees of depth two over the codes that the level has chosen, from its cube.
     Found second_split(Level &above, Value upper);
     /// The same with this feature at the root, from its joint counts with all features; the floors of its codes are
@@ -104,8 +101,6 @@ class AnySizeWorker {
     Value last_split(const Count *histogram);
     Value last_feature(Level &level, int feature, Value upper, FoundSplit *record);
     Count split_floor(const Count *histogram, Count leaf);
-    void find_open();
-    void gather(const Count *histogram, int feature, Count *out) const;
 
     const Shared<Count> &shared_;
     const SearchProblem &problem_;
@@ -117,8 +112,7 @@ class AnySizeWorker {
     Value error_cost_;
     unsigned ticks_ = 0;
     std::vector<std::unique_ptr<Level>> levels_;
-    std::vector<LaneGroup> open_;              ///< features that may be split below
-    std::vector<std::pair<int, int>> lane_of_; ///< by feature: its group among the open ones, and its lane; or -1
+    OpenFeatures open_;
     std::vector<std::uint64_t> scratch_;
 };
 

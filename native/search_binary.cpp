@@ -5,9 +5,9 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <thread>
 
 #include "search_binary_worker.hpp"
+#include "search_threads.hpp"
 
 namespace omtree {
 
@@ -58,32 +58,22 @@ SearchResult BinarySearch::run() {
     Context context;
     const std::vector<double> unlimited(sizes + 1, infinity);
     first.open(root_, depth, sizes, context, best);
-    std::atomic<bool> complete{true};
+    bool complete = true;
     double bound = infinity;
     if (depth > 2) {
-        std::atomic<std::size_t> next{0};
         std::mutex mutex;
         context.mutex = &mutex;
-        const auto work = [&](Worker &worker) {
-            try {
-                for (std::size_t i = next++; i < context.order.size(); i = next++) {
-                    worker.try_column(root_, {}, depth, sizes, context, static_cast<int>(i), unlimited, best);
-                }
-            } catch (const Stopped &) {
-                complete = false;
-            }
-        };
         const int n_threads = std::clamp(problem_.n_threads, 1, root_.n_columns());
         std::vector<std::unique_ptr<Worker>> workers;
-        std::vector<std::thread> threads;
         for (int i = 1; i < n_threads; ++i) {
             workers.push_back(std::make_unique<Worker>(*this));
-            threads.emplace_back([&work, worker = workers.back().get()] { work(*worker); });
         }
-        work(first);
-        for (std::thread &thread : threads) {
-            thread.join();
-        }
+        std::vector<int> places(context.order.size());
+        std::iota(places.begin(), places.end(), 0);
+        complete = share_out(places, n_threads, control_, [&](int thread, int place) {
+            Worker &worker = thread == 0 ? first : *workers[thread - 1];
+            worker.try_column(root_, {}, depth, sizes, context, place, unlimited, best);
+        });
         for (const auto &worker : workers) {
             first.statistics.subproblems += worker->statistics.subproblems;
             first.statistics.cache_hits += worker->statistics.cache_hits;

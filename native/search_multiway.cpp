@@ -5,7 +5,7 @@
 #include <numeric>
 #include <type_traits>
 
-#include "search_kernels.hpp"
+#include "search_threads.hpp"
 
 namespace omtree {
 
@@ -205,30 +205,7 @@ bool Searcher<Count>::raise(const ConditionSet &path, int depth, const std::vect
 }
 
 template <typename Count> std::vector<int> Searcher<Count>::close(const Samples<Count> &samples) {
-    std::vector<int> closed;
-    if (!problem_.use_bounds) {
-        return closed;
-    }
-    std::vector<Count> counts;
-    for (int f = 0; f < n_features_; ++f) {
-        if (used[f]) {
-            continue;
-        }
-        counts.assign(problem_.features[f].n_codes * n_classes_, 0);
-        counter_->feature(samples, f, counts.data());
-        double total = 0.0;
-        double largest = 0.0;
-        for (int code = 0; code < problem_.features[f].n_codes; ++code) {
-            const double weight = shared_.cost.weight(counts.data() + code * n_classes_);
-            total += weight;
-            largest = std::max(largest, weight);
-        }
-        if (!shared_.cost.supported(total - largest)) {
-            used[f] = 1;
-            closed.push_back(f);
-        }
-    }
-    return closed;
+    return problem_.use_bounds ? shared_.close(*counter_, samples, used) : std::vector<int>();
 }
 
 template <typename Count>
@@ -236,18 +213,11 @@ void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &p
                             const std::vector<double> &upper, Values &out) {
     start(samples, budget, out);
     if (depth > 0 && budget > 1) {
-        // Opened again even when the search is stopped below.
-        struct Closed {
-            std::vector<char> &used;
-            std::vector<int> features;
-            ~Closed() {
-                for (const int feature : features) {
-                    used[feature] = 0;
-                }
-            }
-        } const closed{used, depth > 2 ? close(samples) : std::vector<int>()};
-        std::vector<int> order(n_features_);
-        std::iota(order.begin(), order.end(), 0);
+        ClosedFeatures closed(used);
+        if (depth > 2) {
+            closed.features = close(samples);
+        }
+        std::vector<int> order = in_order_of(out.score);
         if (depth > 2 && problem_.use_bounds) {
             // Shallower trees are nearly free, bound the deeper ones, and say which features are promising.
             Values &shallow = levels_[depth]->shallow;
@@ -256,8 +226,7 @@ void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &p
                 const int known = std::min<int>(m, static_cast<int>(shallow.loss.size()) - 1);
                 out.loss[m] = std::min(out.loss[m], shallow.loss[known]);
             }
-            std::stable_sort(order.begin(), order.end(),
-                             [&](int a, int b) { return shallow.score[a] < shallow.score[b]; });
+            order = in_order_of(shallow.score);
         }
         double floor = problem_.use_bounds ? shared_.cost.tolerance() : -infinity;
         for (const std::uint32_t i : samples.floored) {
@@ -276,8 +245,8 @@ void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &p
     }
 }
 
-template struct Shared<std::int32_t>;
-template struct Shared<double>;
+template Shared<std::int32_t>::Shared(const SearchProblem &, double);
+template Shared<double>::Shared(const SearchProblem &, double);
 template class Searcher<std::int32_t>;
 template class Searcher<double>;
 

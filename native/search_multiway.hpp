@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "search.hpp"
@@ -12,6 +13,7 @@
 #include "search_columns.hpp"
 #include "search_counter.hpp"
 #include "search_data.hpp"
+#include "search_kernels.hpp"
 #include "search_partition.hpp"
 
 namespace omtree {
@@ -69,6 +71,48 @@ template <typename Count> struct Shared {
     std::optional<AnySizeBounds> any_size;
 
     Shared(const SearchProblem &problem, double total);
+
+    /// The counts of a feature, [code][class], out of a histogram over all features.
+    void gather(const Count *histogram, int feature, Count *out) const;
+    /// Loss of a leaf for every code of a feature, whatever the support, or as much of it as is `enough`.
+    double leaf_per_code(const Count *histogram, int feature, double enough, std::vector<Count> &counts) const;
+    /// The feature's codes that occur, in the order of its runs, "missing" last; false when there is nothing to split.
+    bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
+    /// Marks the features in which no two children would have the support, and says which these are: neither here nor
+    /// below can they be split.
+    std::vector<int> close(Counter<Count> &counter, const Samples<Count> &samples, std::vector<char> &used) const;
+    /// Joint counts of the feature with all features, over some codes of the feature that the cube is of.
+    const Count *slab(const std::vector<Count> &cube, const std::vector<std::uint8_t> &codes, int feature,
+                      std::vector<Count> &room) const;
+};
+
+/// Features that may be split below, for the kernels that split many at once.
+class OpenFeatures {
+  public:
+    template <typename Count> void find(const Shared<Count> &shared, const std::vector<char> &used);
+    /// Takes out one feature, or puts it back.
+    void set(int feature, bool open);
+    int size() const { return static_cast<int>(groups.size()); }
+
+    std::vector<LaneGroup> groups;
+
+  private:
+    std::vector<std::pair<int, int>> lane_of_; ///< by feature: its group and its lane there; -1 where it has none
+};
+
+/// Features that were closed for good below; opened again when the node is left, even when the search is stopped.
+struct ClosedFeatures {
+    std::vector<char> &used;
+    std::vector<int> features;
+
+    explicit ClosedFeatures(std::vector<char> &used) : used(used) {}
+    ClosedFeatures(const ClosedFeatures &) = delete;
+    ClosedFeatures &operator=(const ClosedFeatures &) = delete;
+    ~ClosedFeatures() {
+        for (const int feature : features) {
+            used[feature] = 0;
+        }
+    }
 };
 
 /// Joint counts by bitsets: one per code of every feature.
@@ -115,8 +159,7 @@ template <typename Count> class Searcher {
     /// Who says from now on when to stop.
     void watch(Control &control) { control_ = &control; }
 
-    /// Marks the features in which no two children would have the support, and says which these are: neither here nor
-    /// below can they be split.
+    /// As in `Shared`; nothing where bounds are switched off.
     std::vector<int> close(const Samples<Count> &samples);
 
     std::vector<char> used; ///< features that may not be split: each may be once on a path
@@ -154,10 +197,6 @@ template <typename Count> class Searcher {
 
     void check();
     bool raise(const ConditionSet &path, int depth, const std::vector<double> &lower, Values &child) const;
-    void gather(const Count *histogram, int feature, Count *out) const;
-    bool find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const;
-
-    void find_open();
     double split_floor(const Count *histogram, double leaf);
 
     /// One more split into leaves, from the counts of all features.
@@ -170,7 +209,6 @@ template <typename Count> class Searcher {
                         bool record, const double *floors = nullptr);
     /// Trees of depth two from the joint counts of all features.
     void second_split(Level &above, int budget, Values &out);
-    const Count *slab(Level &above, int feature);
     void raise_floors(Level &level, int feature);
 
     bool begin(Level &level, int feature, int depth, int budget);
@@ -188,8 +226,8 @@ template <typename Count> class Searcher {
     int n_features_;
     int n_classes_;
     std::vector<std::unique_ptr<Level>> levels_;
-    bool at_once_ = false;        ///< whether the kernels for groups of features apply
-    std::vector<LaneGroup> open_; ///< features that may be split below
+    bool at_once_ = false; ///< whether the kernels for groups of features apply
+    OpenFeatures open_;
     std::vector<std::uint64_t> scratch_;
 };
 

@@ -3,45 +3,6 @@
 
 namespace omtree {
 
-/// Joint counts of the feature with all features, over the codes that `above` has chosen from its cube.
-template <typename Count> const Count *Searcher<Count>::slab(Level &above, int feature) {
-    const std::size_t width = shared_.width;
-    const std::size_t table = shared_.n_codes * width;
-    const std::size_t size = problem_.features[feature].n_codes * width;
-    const Count *first = above.cube.data() + shared_.first_code[feature] * width;
-    above.slab.assign(size, 0);
-    Count *to = above.slab.data();
-    const std::vector<std::uint8_t> &codes = above.codes;
-    if constexpr (!std::is_same_v<Count, std::int32_t>) {
-        for (const std::uint8_t code : codes) {
-            add_counts(to, first + code * table, size, to);
-        }
-        return to;
-    }
-    // The cube holds sums from the left, so neighbours are a difference.
-    for (std::size_t i = 0; i < codes.size();) {
-        std::size_t end = i + 1;
-        while (end < codes.size() && codes[end] == codes[end - 1] + 1) {
-            ++end;
-        }
-        const Count *right = first + codes[end - 1] * table;
-        const Count *left = codes[i] > 0 ? first + (codes[i] - 1) * table : nullptr;
-        if (end - i == codes.size()) {
-            if (left == nullptr) {
-                return right;
-            }
-            subtract_counts(right, left, size, to);
-            return to;
-        }
-        add_counts(to, right, size, to);
-        if (left != nullptr) {
-            subtract_counts(to, left, size, to);
-        }
-        i = end;
-    }
-    return to;
-}
-
 /// With the joint counts at hand, more is known about what no tree of depth two avoids: a leaf for every combination
 /// of the codes of three features.
 template <typename Count> void Searcher<Count>::raise_floors(Level &level, int feature) {
@@ -55,7 +16,7 @@ template <typename Count> void Searcher<Count>::raise_floors(Level &level, int f
             continue;
         }
         used[other] = !problem_.binary;
-        find_open();
+        open_.find(shared_, used);
         const auto [offset, code_stride, class_stride] = shared_.place[other];
         for (const int code : level.present) {
             double *floors = &level.pair_floors[static_cast<std::size_t>(code) * n_features_];
@@ -119,8 +80,8 @@ template <typename Count> void Searcher<Count>::second_split(Level &above, int b
         if (of_use) {
             const bool known = problem_.use_bounds && above.codes.size() == 1;
             const std::size_t first = static_cast<std::size_t>(above.codes[0]) * shared_.n_codes;
-            second_feature(slab(above, feature), feature, budget, upper, out, false,
-                           known ? &above.cell_floors[first + shared_.first_code[feature]] : nullptr);
+            second_feature(shared_.slab(above.cube, above.codes, feature, above.slab), feature, budget, upper, out,
+                           false, known ? &above.cell_floors[first + shared_.first_code[feature]] : nullptr);
         }
     }
     for (int m = 1; m <= budget; ++m) {

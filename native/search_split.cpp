@@ -2,26 +2,6 @@
 
 namespace omtree {
 
-/// The feature's codes that occur, in the order of its runs, "missing" last; false when there is nothing to split.
-template <typename Count>
-bool Searcher<Count>::find_present(const Count *counts, int feature, std::vector<int> &present, bool &missing) const {
-    const SearchFeature &f = problem_.features[feature];
-    present.clear();
-    missing = false;
-    for (int i = 0; i < f.n_codes; ++i) {
-        const int code = f.order.empty() ? i : f.order[i];
-        bool occurs = false;
-        for (int c = 0; c < n_classes_; ++c) {
-            occurs |= counts[code * n_classes_ + c] > 0;
-        }
-        if (occurs) {
-            present.push_back(code);
-            missing = f.family == Family::interval && f.has_missing && code == f.n_codes - 1;
-        }
-    }
-    return present.size() > 1;
-}
-
 /// Loss of every block as a leaf, into its value for one leaf. Where asked, also how many leaves it has the support
 /// for.
 template <typename Count>
@@ -80,21 +60,12 @@ void Searcher<Count>::accept(const Partition &partition, const std::vector<int> 
     }
 }
 
-template <typename Count> void Searcher<Count>::gather(const Count *histogram, int feature, Count *out) const {
-    const auto [offset, code_stride, class_stride] = shared_.place[feature];
-    for (int code = 0; code < problem_.features[feature].n_codes; ++code) {
-        for (int c = 0; c < n_classes_; ++c) {
-            *out++ = histogram[offset + code * code_stride + c * class_stride];
-        }
-    }
-}
-
 template <typename Count>
 void Searcher<Count>::last_feature(const Count *counts, int feature, int budget, const std::vector<double> &upper,
                                    Values &out, bool record) {
     Level &level = *levels_[0];
     bool missing = false;
-    if (!find_present(counts, feature, level.present, missing)) {
+    if (!shared_.find_present(counts, feature, level.present, missing)) {
         return;
     }
     const SearchFeature &f = problem_.features[feature];
@@ -112,29 +83,13 @@ void Searcher<Count>::last_feature(const Count *counts, int feature, int budget,
     accept(level.partition, level.present, feature, budget, upper, out, record);
 }
 
-/// Finds out which features may be split below, for the kernels that split many at once.
-template <typename Count> void Searcher<Count>::find_open() {
-    open_.clear();
-    for (const auto &group : shared_.groups) {
-        LaneGroup lanes{group.offset, 0, group.subsets, {}};
-        for (int lane = 0; lane < 16; ++lane) {
-            const bool open = lane < static_cast<int>(group.features.size()) && !used[group.features[lane]];
-            lanes.penalty[lane] = open ? 0 : no_leaf;
-            lanes.k = open ? std::max(lanes.k, problem_.features[group.features[lane]].n_codes) : lanes.k;
-        }
-        if (lanes.k > 0) {
-            open_.push_back(lanes);
-        }
-    }
-}
-
 template <typename Count>
 void Searcher<Count>::last_split(const Count *histogram, int budget, const std::vector<double> &upper, Values &out) {
     std::vector<Count> &counts = levels_[0]->histogram;
     const auto scalar = [&](int feature) {
         if (!used[feature]) {
             counts.resize(problem_.features[feature].n_codes * n_classes_);
-            gather(histogram, feature, counts.data());
+            shared_.gather(histogram, feature, counts.data());
             last_feature(counts.data(), feature, budget, upper, out, false);
         }
     };
@@ -149,7 +104,7 @@ void Searcher<Count>::last_split(const Count *histogram, int budget, const std::
             void *scratch = scratch_.data();
             std::size_t room = scratch_.size() * 8;
             scratch = std::align(64, shared_.scratch, scratch, room);
-            for (const LaneGroup &group : open_) {
+            for (const LaneGroup &group : open_.groups) {
                 const auto &run = group.subsets ? kernels().split_subsets : kernels().split_intervals;
                 run(histogram + group.offset, group.k, n_classes_, shared_.support, std::min(most, group.k),
                     group.penalty, scratch, best);
@@ -174,27 +129,18 @@ void Searcher<Count>::last_split(const Count *histogram, int budget, const std::
 /// Least loss of one more split with a leaf for every value, whatever the support, or `leaf` if that is less.
 template <typename Count> double Searcher<Count>::split_floor(const Count *histogram, double leaf) {
     double least = leaf;
-    std::vector<Count> &counts = levels_[0]->histogram;
     const auto scalar = [&](int feature) {
-        if (used[feature]) {
-            return;
+        if (!used[feature]) {
+            least = std::min(least, shared_.leaf_per_code(histogram, feature, least, levels_[0]->histogram));
         }
-        const int n = problem_.features[feature].n_codes;
-        counts.resize(n * n_classes_);
-        gather(histogram, feature, counts.data());
-        double sum = 0.0;
-        for (int b = 0; b < n && sum < least; ++b) {
-            sum += shared_.cost.loss(counts.data() + b * n_classes_);
-        }
-        least = std::min(least, sum);
     };
     for (const int feature : shared_.alone) {
         scalar(feature);
     }
     if constexpr (std::is_same_v<Count, std::int32_t>) {
         if (at_once_ && problem_.counting != Counting::histogram) {
-            const int n_groups = static_cast<int>(open_.size());
-            return std::min<double>(least, kernels().split_floor(histogram, open_.data(), n_groups, n_classes_));
+            return std::min<double>(least,
+                                    kernels().split_floor(histogram, open_.groups.data(), open_.size(), n_classes_));
         }
     }
     for (const auto &group : shared_.groups) {
@@ -209,7 +155,7 @@ template <typename Count> double Searcher<Count>::split_floor(const Count *histo
 template <typename Count> bool Searcher<Count>::begin(Level &level, int feature, int depth, int budget) {
     const SearchFeature &f = problem_.features[feature];
     bool missing = false;
-    if (!find_present(level.histogram.data(), feature, level.present, missing)) {
+    if (!shared_.find_present(level.histogram.data(), feature, level.present, missing)) {
         return false;
     }
     const int n = static_cast<int>(level.present.size());
@@ -282,7 +228,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     }
     const char before = used[feature];
     used[feature] = before || !problem_.binary;
-    find_open();
+    open_.find(shared_, used);
     // A loss below which no tree gets, by code: one more split into as many leaves as there are values.
     level.floors.assign(f.n_codes, 0.0);
     if (problem_.use_bounds && floors != nullptr) {
