@@ -62,7 +62,8 @@ sanitize:
 	  -C build-dir=build/sanitize/cmake
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 build/sanitize/venv/bin/python -m pytest -q -p no:xdist tests/kernel \
-	  tests/search/test_sources.py tests/search/test_fronts.py tests/search/test_any_size.py tests/columns/test_tables.py
+	  tests/sources/test_counts.py tests/engines/trees/test_fronts.py tests/engines/trees/test_any_size.py \
+	  tests/engines/rules/test_tables.py
 
 # Benchmarks: DATA is a folder with the data sets (else OpenML), JOBS the processes at a time. A run that was stopped goes on
 # where it was; RUN takes further options, such as RUN="--budget 3600 --methods tree cart".

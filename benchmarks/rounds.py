@@ -17,16 +17,16 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.data import synthetic
-from omtree.columns.master import LOOK_AT
-from omtree.columns.options import Options
-from omtree.columns.pool import ColumnPool, Duals
-from omtree.columns.pricing import RulePricer, native_pricer
 from omtree.data.build import make_features, make_table
 from omtree.data.columns import read_columns
 from omtree.deadline import Deadline
-from omtree.graph import FeatureGraph
-from omtree.losses import LinearLoss
-from omtree.problem import Problem
+from omtree.engines.rules.master import LOOK_AT
+from omtree.engines.rules.options import Options
+from omtree.engines.rules.pool import ColumnPool, Duals
+from omtree.engines.rules.pricing import RulePricer, native_pricer
+from omtree.problem.graph import FeatureGraph
+from omtree.problem.losses import LinearLoss
+from omtree.problem.problem import Problem
 
 PRICED_ROWS = RULES = 500
 #: The exact pricer over rows is left out beyond this many.

@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 
 from omtree import OptimalTreeClassifier, scan
-from omtree.cluster.counts import DaskCounts
 from omtree.data.spill import Block, Spill
-from omtree.search.sources import BlockCounts, count_block, joint_size
+from omtree.sources.cluster.cluster_counts import DaskCounts
+from omtree.sources.counts import BlockCounts, count_block, joint_size
 
 #: Features, classes and, in the estimate, rows, machines and cores of each.
 N_FEATURES, N_CLASSES = 18, 2

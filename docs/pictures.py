@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.constraints import Recall
-from omtree.show.graph_picture import graph_to_svg
+from omtree.report.graph_picture import graph_to_svg
 
 IMAGES = Path(__file__).resolve().parent / "images"
 WIDTH = 1180

@@ -6,35 +6,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from omtree.certificate import Certificate as Certificate
-    from omtree.classifier import OptimalTreeClassifier as OptimalTreeClassifier
-    from omtree.disk.scan import scan as scan
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
-    from omtree.graph import FeatureGraph as FeatureGraph
-    from omtree.regressor import OptimalTreeRegressor as OptimalTreeRegressor
-    from omtree.rules import Rule as Rule
-    from omtree.rules import RuleSet as RuleSet
-    from omtree.show import to_text as to_text
-    from omtree.show.saving import load as load
-    from omtree.tree import Tree as Tree
+    from omtree.estimators.classifier import OptimalTreeClassifier as OptimalTreeClassifier
+    from omtree.estimators.regressor import OptimalTreeRegressor as OptimalTreeRegressor
+    from omtree.export.saving import load as load
+    from omtree.model.certificate import Certificate as Certificate
+    from omtree.model.rules import Rule as Rule
+    from omtree.model.rules import RuleSet as RuleSet
+    from omtree.model.tree import Tree as Tree
+    from omtree.problem.graph import FeatureGraph as FeatureGraph
+    from omtree.report import to_text as to_text
+    from omtree.sources.disk.scan import scan as scan
 
 __version__ = "0.1.0"
 
 #: Where each public name lives; it is imported when it is first asked for, so that the command line starts at once.
 _HOMES = {
-    "Certificate": "certificate",
+    "Certificate": "model.certificate",
     "CertificateError": "errors",
-    "FeatureGraph": "graph",
+    "FeatureGraph": "problem.graph",
     "InfeasibleError": "errors",
-    "OptimalTreeClassifier": "classifier",
-    "OptimalTreeRegressor": "regressor",
-    "Rule": "rules",
-    "RuleSet": "rules",
-    "Tree": "tree",
-    "load": "show.saving",
-    "scan": "disk.scan",
-    "to_text": "show",
+    "OptimalTreeClassifier": "estimators.classifier",
+    "OptimalTreeRegressor": "estimators.regressor",
+    "Rule": "model.rules",
+    "RuleSet": "model.rules",
+    "Tree": "model.tree",
+    "load": "export.saving",
+    "scan": "sources.disk.scan",
+    "to_text": "report",
 }
 
 __all__ = [*_HOMES]

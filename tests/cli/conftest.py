@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cli.tables import write_credit
+from helpers.credit_tables import write_credit
 from omtree.cli import main
 
 

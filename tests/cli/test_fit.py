@@ -18,12 +18,12 @@ import pandas as pd
 import pytest
 
 import omtree
-from cli.tables import HEADER, credit_lines, write_credit
+from helpers.credit_tables import HEADER, credit_lines, write_credit
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.cli.modelling import choose_task
-from omtree.cli.reading import Notes
+from omtree.cli.tables import Notes
 from omtree.constraints import Recall
-from omtree.show.text import number
+from omtree.report.text import number
 
 OMTREE = [sys.executable, "-m", "omtree"]
 

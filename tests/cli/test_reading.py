@@ -13,8 +13,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from cli.tables import credit_lines, write_credit
-from omtree.cli.reading import Notes, read_table
+from helpers.credit_tables import credit_lines, write_credit
+from omtree.cli.tables import Notes, read_table
 
 
 def table_of(tmp_path, text, **options):

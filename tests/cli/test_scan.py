@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from cli.tables import write_credit
+from helpers.credit_tables import write_credit
 from omtree import load, to_text
 
 

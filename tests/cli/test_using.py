@@ -16,11 +16,11 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 
-from cli.tables import credit_lines
+from helpers.credit_tables import credit_lines
 from omtree import OptimalTreeClassifier, load
-from omtree.cli.reading import read_table
+from omtree.cli.tables import read_table
 from omtree.constraints import ConstraintCheck, StatisticalParity
-from omtree.show.plain import to_plain
+from omtree.export.plain import to_plain
 
 
 def frame_of(path):

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from constraints.models import Case, random_case
+from helpers.constraint_cases import Case, random_case
 from omtree.constraints import (
     Constraint,
     Exclude,
@@ -32,11 +32,11 @@ from omtree.constraints.compile import join_shapes, path_shape
 from omtree.data.build import make_features
 from omtree.data.columns import read_columns
 from omtree.data.table import Feature
-from omtree.graph import Condition, FeatureGraph
-from omtree.judging import make_judge
-from omtree.limits import PathShape, RuleLimits
-from omtree.losses import LinearLoss
-from omtree.problem import Path, Problem
+from omtree.problem.graph import Condition, FeatureGraph
+from omtree.problem.judge import make_judge
+from omtree.problem.limits import PathShape, RuleLimits
+from omtree.problem.losses import LinearLoss
+from omtree.problem.problem import Path, Problem
 
 SHAPES: list[Constraint] = [
     Forbid({"x0", "x1"}),

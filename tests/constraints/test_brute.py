@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from constraints.brute import best
-from constraints.models import tiny_case
+from helpers.constrained_brute import best
+from helpers.constraint_cases import tiny_case
+from helpers.oracle import best_rules, best_trees
 from omtree.constraints import Constraint, Exclude, MinConfidence, Monotone, Order, Recall, Requires, Root, UseAtMost
-from oracle import best_rules, best_trees
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constraints.brute import best
-from constraints.models import Case, tiny_case
-from omtree import columns
+from helpers.constrained_brute import best
+from helpers.constraint_cases import Case, tiny_case
 from omtree.constraints import (
     F1,
     Accuracy,
@@ -25,9 +24,10 @@ from omtree.constraints import (
     group_columns,
 )
 from omtree.data.build import make_table
-from omtree.graph import FeatureGraph
-from omtree.losses import LinearLoss
-from omtree.problem import Problem, Solution
+from omtree.engines import rules
+from omtree.problem.graph import FeatureGraph
+from omtree.problem.losses import LinearLoss
+from omtree.problem.problem import Problem, Solution
 
 MAKERS: list[Callable[[float], Constraint]] = [
     lambda t: Recall("yes", at_least=t),
@@ -51,7 +51,7 @@ def solve(case: Case, *constraints: Constraint) -> Solution:
     table = make_table(case.columns, case.features, strata.of_sample, len(strata), case.weight)
     costs = (strata.label[:, None] != np.arange(len(case.classes))[None, :]).astype(float)
     problem = Problem(table, FeatureGraph(case.features), LinearLoss(costs), 2, 3, 1.0, rows=compiled.rows)
-    return columns.solve(problem)
+    return rules.solve(problem)
 
 
 @pytest.mark.parametrize("make", MAKERS)

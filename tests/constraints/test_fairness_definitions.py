@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from constraints.models import Case, random_case
+from helpers.constraint_cases import Case, random_case
 from omtree.constraints import (
     ConditionalParity,
     Constraint,

@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 import numpy as np
 import pytest
 
-from constraints.models import Case, random_case
+from helpers.constraint_cases import Case, random_case
 from omtree.constraints import (
     Budget,
     Constraint,
@@ -24,10 +24,10 @@ from omtree.constraints import (
     RuleParity,
     restrict_features,
 )
-from omtree.graph import FeatureGraph
-from omtree.judging import make_judge
-from omtree.losses import LinearLoss, MomentLoss
-from omtree.problem import Problem
+from omtree.problem.graph import FeatureGraph
+from omtree.problem.judge import make_judge
+from omtree.problem.losses import LinearLoss, MomentLoss
+from omtree.problem.problem import Problem
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from constraints.models import Case, random_case
+from helpers.constraint_cases import Case, random_case
 from omtree.constraints import (
     F1,
     MCC,

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from constraints.models import random_case
+from helpers.constraint_cases import random_case
 from omtree.constraints import GroupColumn, Samples, StatisticalParity, group_columns, read_groups, strata_of
 from omtree.data.columns import read_columns
 

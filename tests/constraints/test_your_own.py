@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from constraints.models import random_case
 from constraints.test_sample_level import value_of
+from helpers.constraint_cases import random_case
 from omtree.constraints import Answers, Constraint, ConstraintCheck, RuleDemands, Setting, Strata, audit, loads, to_toml
-from omtree.problem import GlobalRow
+from omtree.problem.problem import GlobalRow
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 import pytest
 
-import datasets
+from helpers import datasets
 from omtree import _native
-from omtree.columns.pricing import native_pricer
 from omtree.data.table import Feature, Table
-from omtree.graph import FeatureGraph
-from omtree.losses import LinearLoss
-from omtree.problem import Problem
+from omtree.engines.rules.pricing import native_pricer
+from omtree.problem.graph import FeatureGraph
+from omtree.problem.losses import LinearLoss
+from omtree.problem.problem import Problem
 
 Key = tuple[bytes, int]
 

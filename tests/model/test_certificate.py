@@ -8,8 +8,8 @@ import math
 
 import pytest
 
-from omtree.certificate import Certificate
 from omtree.constraints import ConstraintCheck
+from omtree.model.certificate import Certificate
 
 
 def certificate(**changes: object) -> Certificate:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_models import not_a_tree, paths_of, random_node, random_problem, reader
 
+from helpers.random_models import not_a_tree, paths_of, random_node, random_problem, reader
 from omtree.data.table import UNKNOWN, Feature
-from omtree.graph import Condition
-from omtree.rules import CHUNK, Rule, RuleSet
+from omtree.model.rules import CHUNK, Rule, RuleSet
+from omtree.problem.graph import Condition
 
 
 def two_rules(*, support: tuple[float, float]) -> RuleSet:

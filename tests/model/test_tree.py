@@ -6,14 +6,14 @@ import pickle
 
 import numpy as np
 import pytest
-from random_models import not_a_tree, paths_of, random_node, random_problem, reader
 
+from helpers.random_models import not_a_tree, paths_of, random_node, random_problem, reader
 from omtree.data.table import UNKNOWN, Feature, Table
-from omtree.graph import Condition, FeatureGraph
-from omtree.losses import LinearLoss
-from omtree.problem import Node, Path, Problem
-from omtree.rules import RuleSet
-from omtree.tree import Tree
+from omtree.model.rules import RuleSet
+from omtree.model.tree import Tree
+from omtree.problem.graph import Condition, FeatureGraph
+from omtree.problem.losses import LinearLoss
+from omtree.problem.problem import Node, Path, Problem
 
 CLASSES = ["a", "b", "c"]
 

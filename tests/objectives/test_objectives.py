@@ -11,10 +11,10 @@ from scipy.optimize import minimize_scalar
 from sklearn import metrics
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
-from omtree.judging import make_judge
+from omtree.fit.pose import Pose
 from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score, find_objective
-from omtree.posing import Pose
-from omtree.training import Training
+from omtree.problem.judge import make_judge
+from omtree.sources.samples import Training
 
 NUMBERS = ("squared", "absolute", "quantile", "huber", "poisson")
 CLASSES = ("error", "balanced_error", "gini", "entropy")

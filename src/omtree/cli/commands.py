@@ -123,7 +123,7 @@ def fit(
 
     Example: omtree fit patients.csv --target outcome --depth 3 --out model.json
     """
-    from omtree.cli.fitting import FitRequest, run_fit
+    from omtree.cli.fit_command import FitRequest, run_fit
 
     run_fit(
         FitRequest(
@@ -179,7 +179,7 @@ def predict(
 
     Example: omtree predict model.json new.csv --keep --out answers.csv
     """
-    from omtree.cli.using import run_predict
+    from omtree.cli.use_commands import run_predict
 
     run_predict(model, data, out, probabilities, keep, delimiter, tuple(missing or ()))
 
@@ -199,7 +199,7 @@ def explain(
 
     Example: omtree explain model.json new.csv --row 17
     """
-    from omtree.cli.using import run_explain
+    from omtree.cli.use_commands import run_explain
 
     run_explain(model, data, tuple(row or ()), delimiter, tuple(missing or ()))
 
@@ -218,7 +218,7 @@ def audit(
 
     Example: omtree audit model.json new.csv
     """
-    from omtree.cli.using import run_audit
+    from omtree.cli.use_commands import run_audit
 
     if not run_audit(model, data, target, delimiter, tuple(missing or ())):
         raise typer.Exit(1)
@@ -238,7 +238,7 @@ def report(
 
     Example: omtree report model.json train.csv --test test.csv --out report.html
     """
-    from omtree.cli.using import run_report
+    from omtree.cli.use_commands import run_report
 
     run_report(model, data, out, test, target, delimiter, tuple(missing or ()))
 
@@ -258,7 +258,7 @@ def export(
 
     Example: omtree export model.json --out model.sql --table patients
     """
-    from omtree.cli.exporting import run_export
+    from omtree.cli.export_command import run_export
 
     run_export(model, format, out, table, leaves)
 
@@ -275,7 +275,7 @@ def graph(
 
     Example: omtree graph model.json --out graph.svg
     """
-    from omtree.cli.exporting import run_graph
+    from omtree.cli.export_command import run_graph
 
     run_graph(model, out, tuple(feature or ()))
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from omtree.cli.exporting import run_export
-from omtree.cli.fitting import FitRequest, run_fit
-from omtree.cli.using import run_audit, run_explain
+from omtree.cli.export_command import run_export
+from omtree.cli.fit_command import FitRequest, run_fit
+from omtree.cli.use_commands import run_audit, run_explain
 
 
 def run_demo(folder: str | None) -> None:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omtree.cli.reading import CellType, Notes, column_of, read_table, suggest, target_values
-from omtree.show.logic import members
+from omtree.cli.tables import CellType, Notes, column_of, read_table, suggest, target_values
+from omtree.export.logic import members
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from omtree.base import OptimalTreeBase
+    from omtree.estimators.base import OptimalTreeBase
 
 #: A numeric target with more different values than this is taken for a quantity, not for classes.
 MOST_CLASSES = 20
@@ -23,7 +23,7 @@ MOST_CLASSES = 20
 
 def load_model(path: str) -> OptimalTreeBase:
     """The model in a file."""
-    from omtree.show.saving import load
+    from omtree.export.saving import load
 
     return load(path)
 

@@ -18,13 +18,13 @@ from rich.text import Text
 from rich.tree import Tree as RichTree
 
 from omtree.progress import Event, listen
-from omtree.show.text import number
+from omtree.report.text import number
 
 if TYPE_CHECKING:
-    from omtree.base import OptimalTreeBase
-    from omtree.certificate import Certificate
-    from omtree.rules import Rule
-    from omtree.tree import Tree
+    from omtree.estimators.base import OptimalTreeBase
+    from omtree.model.certificate import Certificate
+    from omtree.model.rules import Rule
+    from omtree.model.tree import Tree
 
 #: Colours of classes; they are told apart by more than red and green.
 _COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red")
@@ -49,7 +49,7 @@ def show_model(model: OptimalTreeBase) -> None:
     """The tree, or the list of rules, in colours where there are any."""
     console = out()
     if not console.is_terminal:
-        from omtree.show import to_text
+        from omtree.report import to_text
 
         print(to_text(model))
         return

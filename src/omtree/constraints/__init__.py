@@ -3,9 +3,9 @@
 Constraints are small objects that only say what is wanted. `load_toml` and `to_toml` read and write them as text.
 """
 
+from omtree.constraints.answers import RuleFacts
 from omtree.constraints.attribute import Exclude, Forbid, Interactions, Once, Order, Requires, Root, Together, UseAtMost
 from omtree.constraints.audit import Answers, ConstraintCheck, audit
-from omtree.constraints.base import Constraint, Setting, Shape
 from omtree.constraints.budget import Budget
 from omtree.constraints.compile import (
     BoundSum,
@@ -14,9 +14,8 @@ from omtree.constraints.compile import (
     group_columns,
     restrict_features,
 )
-from omtree.constraints.curved import MCC, FowlkesMallows
+from omtree.constraints.constraint import Constraint, Setting, Shape
 from omtree.constraints.demands import CurvedLimit, MetricRow, RuleDemands, RuleSum
-from omtree.constraints.facts import RuleFacts
 from omtree.constraints.fairness import (
     ConditionalParity,
     EqualizedOdds,
@@ -32,6 +31,7 @@ from omtree.constraints.only import Only
 from omtree.constraints.path import MaxSupport, MinClassCount, MinConfidence, MinSupport, Path
 from omtree.constraints.sample import F1, Accuracy, FalsePositiveRate, Precision, Recall, Specificity
 from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups, strata_of
+from omtree.constraints.scores_in_limits import MCC, FowlkesMallows
 from omtree.constraints.together import check_constraints, check_together
 from omtree.constraints.toml import from_tables, load_toml, loads, to_toml
 

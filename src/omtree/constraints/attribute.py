@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from omtree.constraints.audit import Answers, ConstraintCheck
-from omtree.constraints.base import Constraint, Level, Setting, Shape, check_names, is_whole, name_set
+from omtree.constraints.constraint import Constraint, Level, Setting, Shape, check_names, is_whole, name_set
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,9 +15,9 @@ from omtree.constraints.samples import GroupColumn
 from omtree.data.table import CodeArray, Feature, FloatArray
 
 if TYPE_CHECKING:
-    from omtree.constraints.base import Constraint, Level
-    from omtree.rules import Rule, RuleSet
-    from omtree.tree import Tree
+    from omtree.constraints.constraint import Constraint, Level
+    from omtree.model.rules import Rule, RuleSet
+    from omtree.model.tree import Tree
 
 Sense = Literal["at least", "at most"]
 
@@ -182,8 +182,8 @@ def audit(constraints: Iterable[Constraint], answers: Answers) -> tuple[Constrai
     Examples
     --------
     >>> from omtree.constraints import Recall
-    >>> from omtree.graph import Condition
-    >>> from omtree.rules import Rule, RuleSet
+    >>> from omtree.problem.graph import Condition
+    >>> from omtree.model.rules import Rule, RuleSet
     >>> size = Feature("size", 0, "ordinal", 2, False, levels=("S", "L"))
     >>> small = Rule((Condition(0, (0,)),), 3.0, (3.0, 0.0), "no", 0.0, 0)
     >>> large = Rule((Condition(0, (1,)),), 1.0, (0.0, 1.0), "yes", 0.0, 1)

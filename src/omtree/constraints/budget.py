@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omtree.constraints.audit import Answers, ConstraintCheck, worst
-from omtree.constraints.base import Constraint, Level, Setting, Shape, check_names, is_number
+from omtree.constraints.constraint import Constraint, Level, Setting, Shape, check_names, is_number
 from omtree.constraints.demands import RuleDemands
 from omtree.data.table import Feature
-from omtree.limits import TestPrices
+from omtree.problem.limits import TestPrices
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omtree.constraints.base import Constraint, Setting, Shape
+from omtree.constraints.answers import RuleFacts
 from omtree.constraints.budget import Budget
+from omtree.constraints.constraint import Constraint, Setting, Shape
 from omtree.constraints.demands import CurvedLimit, RuleDemands, RuleSum
-from omtree.constraints.facts import RuleFacts
 from omtree.constraints.samples import Samples, Strata
 from omtree.data.table import Feature, FloatArray, Table
-from omtree.limits import PathShape, Predicate, RuleLimits
-from omtree.problem import GlobalRow
+from omtree.problem.limits import PathShape, Predicate, RuleLimits
+from omtree.problem.problem import GlobalRow
 
 #: Conditions as (feature, codes), the numbers of the merged rows, and the label: the number of a rule.
 RuleNumber = Callable[[Sequence[tuple[int, tuple[int, ...]]], npt.NDArray[np.uint32], int], float]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omtree.constraints.base import Constraint, Setting
-from omtree.constraints.facts import RuleFacts
+from omtree.constraints.answers import RuleFacts
+from omtree.constraints.constraint import Constraint, Setting
 from omtree.constraints.samples import Samples
 from omtree.data.table import FloatArray
-from omtree.limits import LinearLimit, RatioLimit
-from omtree.problem import GlobalRow
+from omtree.problem.limits import LinearLimit, RatioLimit
+from omtree.problem.problem import GlobalRow
 
 if TYPE_CHECKING:
     from omtree.constraints.budget import Budget

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from omtree.constraints.answers import RuleFacts
 from omtree.constraints.audit import Answers, ConstraintCheck, share, worst
-from omtree.constraints.base import Constraint, Level, Setting, check_group, check_number, class_position, code_of
+from omtree.constraints.constraint import Constraint, Level, Setting, check_group, check_number, class_position, code_of
 from omtree.constraints.demands import MetricRow, RuleDemands, RuleSum
-from omtree.constraints.facts import RuleFacts
 from omtree.constraints.samples import Strata
 from omtree.data.table import FloatArray
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from omtree.constraints.answers import RuleFacts
 from omtree.constraints.audit import Answers, ConstraintCheck
-from omtree.constraints.base import Setting, check_group, name_tuple
+from omtree.constraints.constraint import Setting, check_group, name_tuple
 from omtree.constraints.demands import RuleSum
-from omtree.constraints.facts import RuleFacts
 from omtree.constraints.path import facts_of
 from omtree.constraints.sample import Bounded
 from omtree.constraints.samples import Strata

@@ -8,12 +8,12 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from omtree.constraints.audit import Answers, ConstraintCheck
-from omtree.constraints.base import Constraint, Level, Setting, Shape, check_names
+from omtree.constraints.constraint import Constraint, Level, Setting, Shape, check_names
 from omtree.data.table import Feature
-from omtree.graph import Condition
+from omtree.problem.graph import Condition
 
 if TYPE_CHECKING:
-    from omtree.problem import Path
+    from omtree.problem.problem import Path
 
 
 class _HasConditions(Protocol):
@@ -127,7 +127,7 @@ def monotone_violations(
 
     Examples
     --------
-    >>> from omtree.problem import Path
+    >>> from omtree.problem.problem import Path
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> rules = [Path((Condition(0, (0,)),), 1), Path((Condition(0, (1, 2)),), 0)]
     >>> monotone_violations(rules, [1, 0], [size], 0, +1)

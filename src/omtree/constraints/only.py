@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omtree.constraints.audit import Answers, ConstraintCheck
-from omtree.constraints.base import Constraint, Level, Setting, check_names, is_number
+from omtree.constraints.constraint import Constraint, Level, Setting, check_names, is_number
 from omtree.data.table import Feature, Pooled
 from omtree.data.wording import show_level
 

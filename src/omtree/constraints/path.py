@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from omtree.constraints.answers import RuleFacts
 from omtree.constraints.audit import Answers, ConstraintCheck, share, worst
-from omtree.constraints.base import (
+from omtree.constraints.constraint import (
     Constraint,
     Interval,
     Level,
@@ -27,7 +28,6 @@ from omtree.constraints.base import (
     name_tuple,
 )
 from omtree.constraints.demands import RuleDemands
-from omtree.constraints.facts import RuleFacts
 from omtree.constraints.samples import strata_of
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omtree.constraints.audit import Answers, ConstraintCheck, Sense
-from omtree.constraints.base import (
+from omtree.constraints.constraint import (
     Constraint,
     Interval,
     Level,

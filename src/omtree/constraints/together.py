@@ -7,8 +7,8 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
-from omtree.constraints.base import Constraint, Setting
 from omtree.constraints.budget import Budget
+from omtree.constraints.constraint import Constraint, Setting
 
 
 def check_constraints(constraints: Iterable[Any], setting: Setting) -> tuple[Constraint, ...]:

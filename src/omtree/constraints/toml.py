@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from omtree.constraints.base import Constraint, code_of, fields_of, same
+from omtree.constraints.constraint import Constraint, code_of, fields_of, same
 
 
 def load_toml(path: str | os.PathLike[str]) -> tuple[Constraint, ...]:

@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from omtree.objectives.base import LabelCosts, Objective, RuleStatistics, Score, Task
+from omtree.objectives.objective import LabelCosts, Objective, RuleStatistics, Score, Task
 
 __all__ = ["LabelCosts", "Objective", "RuleStatistics", "Score", "find_objective"]
 

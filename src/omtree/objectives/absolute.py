@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from omtree.data.table import FloatArray, Table
-from omtree.losses import Loss, SampleLoss
-from omtree.objectives.base import Objective, RuleStatistics
+from omtree.objectives.objective import Objective, RuleStatistics
 from omtree.objectives.quantile import Quantile
-from omtree.targets import Target, samples_by_row
+from omtree.problem.losses import Loss, SampleLoss
+from omtree.sources.target import Target, samples_by_row
 
 
 class Absolute(Objective):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtree.data.table import FloatArray
-from omtree.objectives.base import LabelCosts
+from omtree.objectives.objective import LabelCosts
 
 
 class BalancedError(LabelCosts):

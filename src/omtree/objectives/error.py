@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from omtree.data.table import FloatArray
-from omtree.objectives.base import LabelCosts, RuleStatistics
-from omtree.targets import Target
+from omtree.objectives.objective import LabelCosts, RuleStatistics
+from omtree.sources.target import Target
 
 
 @dataclass(frozen=True, eq=False)

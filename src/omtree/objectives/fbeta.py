@@ -8,7 +8,7 @@ import numpy as np
 
 from omtree.data.table import FloatArray
 from omtree.objectives.ratio import RatioScore, f_parts
-from omtree.targets import Target
+from omtree.sources.target import Target
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from omtree.data.table import FloatArray, Table
-from omtree.losses import ImpurityLoss, Loss
-from omtree.objectives.base import Objective, RuleStatistics
-from omtree.targets import Target
+from omtree.objectives.objective import Objective, RuleStatistics
+from omtree.problem.losses import ImpurityLoss, Loss
+from omtree.sources.target import Target
 
 
 class Gini(Objective):

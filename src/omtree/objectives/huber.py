@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from omtree.data.table import FloatArray, Table
-from omtree.losses import Loss, SampleLoss
-from omtree.objectives.base import Objective, RuleStatistics
-from omtree.targets import Target, samples_by_row
+from omtree.objectives.objective import Objective, RuleStatistics
+from omtree.problem.losses import Loss, SampleLoss
+from omtree.sources.target import Target, samples_by_row
 
 
 @dataclass(frozen=True)

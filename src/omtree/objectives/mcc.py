@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from omtree.data.table import FloatArray
-from omtree.objectives.base import Score
+from omtree.objectives.objective import Score
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from omtree.objectives.base import Objective, RuleStatistics
+from omtree.objectives.objective import Objective, RuleStatistics
 
 
 @dataclass(frozen=True)

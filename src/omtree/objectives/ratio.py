@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtree.data.table import FloatArray
-from omtree.objectives.base import Score
+from omtree.objectives.objective import Score
 
 
 class RatioScore(Score):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from omtree.data.table import FloatArray, Table
-from omtree.losses import Loss, MomentLoss
-from omtree.objectives.base import Objective, RuleStatistics
-from omtree.targets import Target
+from omtree.objectives.objective import Objective, RuleStatistics
+from omtree.problem.losses import Loss, MomentLoss
+from omtree.sources.target import Target
 
 
 class Squared(Objective):

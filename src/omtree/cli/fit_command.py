@@ -1,0 +1,293 @@
+"""``omtree fit``: from a file to a model, shown and saved."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from omtree.cli import terminal
+from omtree.cli.modelling import (
+    check_writable,
+    choose_task,
+    estimator_class,
+    read_rows,
+    read_target,
+    stays_on_disk,
+)
+from omtree.cli.tables import CellType, Notes, column_of, read_table, suggest, target_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from omtree.estimators.base import OptimalTreeBase
+
+#: The options behind the estimators' parameters, where the names differ.
+_OPTIONS = {
+    "max_depth": "--depth",
+    "max_leaves": "--leaves",
+    "min_samples_leaf": "--min-leaf",
+    "time_limit": "--time-limit",
+    "n_bins": "--bins",
+    "feature_kinds": "--kind",
+    "sample_weight": "--weight",
+    "n_jobs": "--jobs",
+    "objective": "--objective",
+    "memory_limit": "--memory-limit",
+    "gap": "--gap",
+}
+_KINDS = ("numeric", "ordinal", "nominal")
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What a person asked for on the command line."""
+
+    data: str
+    target: str
+    task: str
+    parameters: Mapping[str, Any]
+    constraints: str | None = None
+    kinds: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    weight: str | None = None
+    memory_limit: str | None = None
+    test: str | None = None
+    out: str | None = None
+    report: str | None = None
+    quiet: bool = False
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()
+    notes: Notes = field(default_factory=Notes)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a fit is given: the task, the rows, their targets (None where they are in the rows), and the rest."""
+
+    task: str
+    rows: Any
+    y: Any
+    extra: Mapping[str, Any]
+    kinds: Mapping[str, Any]
+
+
+def run_fit(request: FitRequest) -> OptimalTreeBase:
+    """Fit, show, save; the steps that can fail early come before the fit."""
+    for path in (request.out, request.report):
+        check_writable(path)
+    kinds = _kinds(request.kinds)
+    on_disk = request.memory_limit is not None or stays_on_disk(request.data)
+    try:
+        asked = ask_for_scan(request, kinds) if on_disk else _read(request, kinds)
+    except ValueError as fault:
+        raise ValueError(_in_options(str(fault))) from fault
+    model: Any = _make(asked.task, request, asked.kinds)
+    terminal_notes = [] if request.quiet else request.notes
+    for remark in terminal_notes:
+        terminal.note(remark)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with terminal.progress(request.parameters["time_limit"], request.quiet):
+                model.fit(asked.rows, asked.y, **asked.extra)
+        except ValueError as fault:
+            raise ValueError(_in_options(str(fault))) from fault
+        model.target_name_ = request.target
+        _keep(model, request)
+    if not request.quiet:
+        for warning in caught:
+            if issubclass(warning.category, UserWarning):
+                terminal.note(str(warning.message).rstrip("."))
+        print()
+        terminal.show_model(model)
+        print()
+        terminal.show_certificate(model.certificate_)
+    in_memory = asked.y is not None
+    _finish(model, request, asked.rows if in_memory else None, asked.y)
+    fitted: OptimalTreeBase = model
+    return fitted
+
+
+def _read(request: FitRequest, kinds: dict[str, Any]) -> Asked:
+    """The rows in memory."""
+    # Levels that are given are texts; so are the cells then, even where they look like numbers.
+    types: dict[str, CellType] = {name: "text" for name, kind in kinds.items() if isinstance(kind, list)}
+    name = "standard input" if request.data == "-" else request.data
+    table = read_table(
+        request.data,
+        delimiter=request.delimiter,
+        missing=request.missing,
+        types=types,
+        drop=request.drop,
+        notes=request.notes,
+    )
+    y = target_values(column_of(table, request.target, "the target", name), request.target)
+    features = table.drop_columns([request.target])
+    extra: dict[str, Any] = {}
+    if request.weight is not None:
+        extra["sample_weight"] = column_of(features, request.weight, "the weights", name).to_numpy()
+        features = features.drop_columns([request.weight])
+    if request.groups:
+        for column in request.groups:
+            column_of(features, column, "--groups", name)
+        extra["groups"] = features.select(list(request.groups))
+        features = features.drop_columns(list(request.groups))
+    for column in kinds:
+        column_of(features, column, "--kind", name)
+    if not features.num_columns:
+        raise ValueError(f"{name} has no column besides the target {request.target!r}; give it some to predict from.")
+    task = choose_task(y, request.target, request.task, request.notes)
+    return Asked(task, features, y.astype(float) if task == "regression" else y, extra, kinds)
+
+
+def _keep(model: Any, request: FitRequest) -> None:
+    """Save the model at once, and once more with the trees of every size where those are to be had.
+
+    They may have to be searched for, which is left out after a fit that ran out of time or was interrupted. Ctrl-C in
+    that search ends only the search.
+    """
+    if request.out is not None:
+        # First of all: whatever happens later, the model is there.
+        model.save(request.out, sizes=False)
+    if "_family" not in vars(model) or (request.out is None and request.report is None):
+        return
+    try:
+        if model.certificate_.status in ("optimal", "gap_reached"):
+            with terminal.progress(None, request.quiet):
+                if model.loss_by_leaves_.size and request.out is not None:
+                    model.save(request.out)
+            return
+    except KeyboardInterrupt:
+        terminal.note("interrupted: the trees of other sizes are left out")
+    del model._family  # so that nothing later searches for them
+
+
+def _finish(model: OptimalTreeBase, request: FitRequest, features: pa.Table | None, y: Any) -> None:
+    """Test rows, the report, and where the files are."""
+    from omtree.cli.use_commands import score_line, write_report
+
+    X_test = y_test = None
+    if request.test is not None:
+        table, X_test = read_rows(model, request.test, delimiter=request.delimiter, missing=request.missing)
+        y_test = read_target(table, request.target, model, request.test)
+        if not request.quiet:
+            print(f"\non {request.test}: {score_line(model, X_test, y_test)}")
+    if request.report is not None:
+        write_report(model, request.report, features, y, X_test, y_test)
+    if not request.quiet:
+        print()
+        if request.out is not None:
+            print(f"model   {request.out}")
+        if request.report is not None:
+            print(f"report  {request.report}")
+        if request.out is None and request.report is None:
+            print("nothing was saved; add --out model.json or --report report.html")
+
+
+def _make(task: str, request: FitRequest, kinds: Mapping[str, Any]) -> Any:
+    """The estimator, not yet fitted."""
+    kind = estimator_class(task)
+    parameters = dict(request.parameters)
+    if kinds:
+        parameters["feature_kinds"] = dict(kinds)
+    if request.constraints is not None:
+        parameters["constraints"] = _constraints(request.constraints)
+    parameters |= _settings(request.settings)
+    known = set(kind().get_params())
+    unknown = sorted(set(parameters) - known)
+    if "class_weight" in unknown:
+        raise ValueError("--balanced needs classes; it is not for regression.")
+    if unknown:
+        raise ValueError(f"--set {unknown[0]} is no parameter of {kind.__name__}{suggest(unknown[0], known)}.")
+    return kind(**parameters)
+
+
+def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
+    """Rows that stay on disk; what the target is, the first file says."""
+    from omtree.sources.disk.rows import first_look
+    from omtree.sources.disk.scan import scan
+
+    if request.data == "-":
+        raise ValueError("--memory-limit needs files; standard input is read into memory.")
+    asked = scan(
+        request.data,
+        request.target,
+        weight=request.weight,
+        groups=request.groups,
+        memory_limit=request.memory_limit,
+        delimiter=request.delimiter,
+        missing=request.missing,
+    )
+    known, targets = first_look(asked)
+    others = {request.target, request.weight, *request.groups}
+    for what, names in (("to drop", request.drop), ("for --kind", kinds)):
+        unknown = [name for name in names if name not in known or name in others]
+        if unknown:
+            raise ValueError(f"{request.data} has no column {unknown[0]!r} {what}{suggest(unknown[0], known)}.")
+    columns = tuple(name for name in known if name not in others and name not in request.drop)
+    rows = replace(asked, columns=columns)
+    # Levels are texts on the command line; those of a column of numbers are numbers.
+    levels = {
+        name: [float(level) for level in kind] if isinstance(kind, list) and known[name] == "number" else kind
+        for name, kind in kinds.items()
+    }
+    return Asked(choose_task(targets, request.target, request.task, request.notes), rows, None, {}, levels)
+
+
+def _settings(options: tuple[str, ...]) -> dict[str, Any]:
+    """``--set name=value``, the value as JSON where it is that, else as text.
+
+    >>> _settings(("quantile=0.9", "preset=paper"))
+    {'quantile': 0.9, 'preset': 'paper'}
+    """
+    settings: dict[str, Any] = {}
+    for option in options:
+        name, sign, value = option.partition("=")
+        if not sign or not name:
+            raise ValueError(f"--set {option!r} is not NAME=VALUE, such as quantile=0.9.")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+def _in_options(message: str) -> str:
+    """A complaint about parameters in the words of the command line.
+
+    >>> _in_options("max_depth=0 is not possible; use a whole number of at least 1.")
+    '--depth 0 is not possible; use a whole number of at least 1.'
+    """
+    for parameter, option in _OPTIONS.items():
+        message = re.sub(rf"(?<![-\w]){parameter}=", f"{option} ", message)
+        if "_" in parameter:  # other names are words of the language as well
+            message = re.sub(rf"(?<![-\w]){parameter}\b", option, message)
+    return message
+
+
+def _constraints(path: str) -> Any:
+    from omtree.constraints import load_toml
+
+    return load_toml(path)
+
+
+def _kinds(options: tuple[str, ...]) -> dict[str, Any]:
+    """``--kind column=kind`` as the estimator takes it."""
+    kinds: dict[str, Any] = {}
+    for option in options:
+        column, sign, kind = option.rpartition("=")
+        if not sign or not column or not kind:
+            raise ValueError(f"--kind {option!r} is not COLUMN=KIND, such as size=ordinal or size=S,M,L.")
+        if "," in kind:
+            kinds[column] = kind.split(",")
+        elif kind in _KINDS:
+            kinds[column] = kind
+        else:
+            raise ValueError(f"--kind {option!r} names an unknown kind{suggest(kind, _KINDS)}.")
+    return kinds

@@ -1,0 +1,217 @@
+"""``omtree predict``, ``explain``, ``audit`` and ``report``: what is done with a saved model and a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from omtree.cli import terminal
+from omtree.cli.modelling import check_writable, load_model, read_rows, read_target, stays_on_disk
+from omtree.report.text import number
+from omtree.sources.disk.files import find_files
+
+if TYPE_CHECKING:
+    from omtree.estimators.base import OptimalTreeBase
+
+#: Rows that `explain` shows when none are named.
+_FIRST_ROWS = 5
+
+
+def run_predict(
+    model_path: str,
+    data: str,
+    out: str | None,
+    probabilities: bool,
+    keep: bool,
+    delimiter: str | None,
+    missing: tuple[str, ...],
+) -> None:
+    """Write one prediction per row; several files are answered one after the other."""
+    check_writable(out)
+    model: Any = load_model(model_path)
+    if probabilities and "classes_" not in vars(model):
+        raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
+    files = find_files([data]) if stays_on_disk(data) else [data]
+
+    def answers(file: str) -> pa.Table:
+        table, rows = read_rows(model, file, delimiter=delimiter, missing=missing)
+        columns: dict[str, Any] = {name: table[name] for name in table.column_names} if keep else {}
+        found = {"prediction": pa.array(model.predict(rows).tolist())}
+        if probabilities:
+            shares = model.predict_proba(rows)
+            found |= {f"probability {label}": pa.array(shares[:, i]) for i, label in enumerate(model.classes_.tolist())}
+        taken = sorted(set(columns) & set(found))
+        if taken:
+            raise ValueError(f"{file} has a column {taken[0]!r} already; leave out --keep, or rename it.")
+        return pa.table({**columns, **found})
+
+    tables = map(answers, files)
+    if out is None:
+        _write_csv(tables, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    from omtree.export.saving import replacing
+
+    with replacing(out) as file:
+        (_write_parquet if out.lower().endswith((".parquet", ".pq")) else _write_csv)(tables, file)
+
+
+def _write_parquet(tables: Iterator[pa.Table], file: BinaryIO) -> None:
+    first = next(tables)
+    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
+        for table in itertools.chain([first], tables):
+            writer.write_table(table.cast(first.schema))
+
+
+def _write_csv(tables: Iterator[pa.Table], file: BinaryIO) -> None:
+    for place, table in enumerate(tables):
+        # Not pyarrow's writer, which puts every text in quotes.
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if place == 0:
+            writer.writerow(table.column_names)
+        writer.writerows(zip(*(_cells(column) for column in table.columns), strict=True))
+        file.write(text.getvalue().encode("utf-8"))
+
+
+def _cells(column: pa.ChunkedArray) -> list[Any]:
+    cells: list[Any] = column.to_pylist()
+    return (
+        [None if cell is None else str(cell).lower() for cell in cells] if pa.types.is_boolean(column.type) else cells
+    )
+
+
+def run_explain(
+    model_path: str, data: str, numbers: tuple[int, ...], delimiter: str | None, missing: tuple[str, ...]
+) -> None:
+    """Say why rows get their answer."""
+    model = load_model(model_path)
+    table, rows = read_rows(model, data, delimiter=delimiter, missing=missing)
+    for row in numbers:
+        if not 1 <= row <= table.num_rows:
+            raise ValueError(f"--row {row} is not there; {data} has rows 1 to {table.num_rows}.")
+    chosen = [row - 1 for row in numbers] or list(range(min(_FIRST_ROWS, table.num_rows)))
+    part = rows.take(chosen) if isinstance(rows, pa.Table) else rows[chosen]
+    for row, explanation in zip(chosen, model.explain(part), strict=True):
+        print(f"row {row + 1}: {explanation}")
+    left = table.num_rows - len(chosen)
+    if not numbers and left:
+        terminal.note(f"{left} more rows are not shown; choose with --row")
+
+
+def score_line(model: OptimalTreeBase, X: Any, y: Any) -> str:
+    """How well a model does on rows, in words."""
+    fitted: Any = model
+    predicted = fitted.predict(X)
+    if "classes_" in vars(model):
+        wrong = int((predicted != y).sum())
+        return f"{wrong:,} errors in {len(y):,} rows ({100 * (1 - wrong / len(y)):.1f} % right)"
+    error = predicted - np.asarray(y, dtype=np.float64)
+    spread = float(((y - np.mean(y)) ** 2).mean())
+    fit = f", R2 {1 - float((error**2).mean()) / spread:.3f}" if spread > 0 else ""
+    return (
+        f"mean absolute error {number(float(np.abs(error).mean()))}, "
+        f"root mean squared error {number(float(np.sqrt((error**2).mean())))}{fit}, {len(y):,} rows"
+    )
+
+
+def run_audit(
+    model_path: str,
+    data: str,
+    target: str | None,
+    delimiter: str | None,
+    missing: tuple[str, ...],
+) -> bool:
+    """Show errors and constraints on new data; whether all constraints hold.
+
+    The columns that the constraints' groups are in are found in the data by name.
+    """
+    model: Any = load_model(model_path)
+    table, rows = read_rows(model, data, delimiter=delimiter, missing=missing)
+    y = read_target(table, _target(model, target), model, data)
+    print(score_line(model, rows, y))
+    trained = model.certificate_
+    if trained.weight > 0:
+        print(f"in training: {number(trained.value)} {trained.unit}, weight {number(trained.weight)}")
+    if "classes_" in vars(model):
+        _confusion(model, rows, y)
+    named = {name for constraint in model.constraints for name in getattr(constraint, "group_columns", ())}
+    groups = [name for name in table.column_names if name in named]
+    return _constraint_table(model.audit(rows, y, **({"groups": table.select(groups)} if groups else {})))
+
+
+def _confusion(model: Any, rows: Any, y: Any) -> None:
+    predicted = model.predict(rows)
+    labels = model.classes_.tolist()
+    unseen = sorted({str(value) for value in y.tolist() if value not in labels})
+    counts = [[str(int(((y == t) & (predicted == p)).sum())) for p in labels] for t in labels]
+    terminal.show_table(
+        "true class by predicted class",
+        ["", *(str(label) for label in labels)],
+        [[str(label), *row] for label, row in zip(labels, counts, strict=True)],
+    )
+    if unseen:
+        terminal.note(f"the data have classes the model does not know: {', '.join(unseen[:5])}")
+
+
+def _constraint_table(checked: Any) -> bool:
+    """The constraints with limit, value and slack; whether all of them hold."""
+    checks = list(getattr(checked, "constraints", checked))
+    if not checks:
+        return True
+    rows = []
+    for check in checks:
+        holds = check.slack >= -1e-9 * max(1.0, abs(check.limit))
+        sense = getattr(check, "sense", "at least")
+        rows.append([check.name, _shown(check.value), f"{sense} {_shown(check.limit)}", _shown(check.slack)])
+        rows[-1].append("yes" if holds else "NO")
+    terminal.show_table("constraints", ["constraint", "value", "limit", "slack", "holds"], rows)
+    return all(row[-1] == "yes" for row in rows)
+
+
+def _shown(value: float) -> str:
+    return number(value) if math.isfinite(value) else "-" if math.isnan(value) else str(value)
+
+
+def _target(model: Any, target: str | None) -> str:
+    name = target if target is not None else vars(model).get("target_name_")
+    if name is None:
+        raise ValueError("The model does not say what its target was called; name its column with --target.")
+    return str(name)
+
+
+def run_report(
+    model_path: str,
+    data: str | None,
+    out: str,
+    test: str | None,
+    target: str | None,
+    delimiter: str | None,
+    missing: tuple[str, ...],
+) -> None:
+    """Write the HTML report."""
+    check_writable(out)
+    model = load_model(model_path)
+    X = y = X_test = y_test = None
+    if data is not None:
+        table, X = read_rows(model, data, delimiter=delimiter, missing=missing)
+        y = read_target(table, _target(model, target), model, data)
+    if test is not None:
+        table, X_test = read_rows(model, test, delimiter=delimiter, missing=missing)
+        y_test = read_target(table, _target(model, target), model, test)
+    write_report(model, out, X, y, X_test, y_test)
+    print(f"report  {out}")
+
+
+def write_report(model: Any, path: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
+    """The model's own report."""
+    model.report(path, X=X, y=y, X_test=X_test, y_test=y_test)

@@ -1,0 +1,1 @@
+"""Which engine solves what, and how its answer is read."""

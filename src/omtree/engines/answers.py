@@ -1,0 +1,81 @@
+"""What solving a problem came to: a tree as its engine knows it, and a model with all that is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from omtree.model.rule_facts import Reader
+from omtree.model.rules import RuleSet
+from omtree.model.sizes import SizedTrees, TreeFamily
+from omtree.model.tree import Tree, summary_of
+from omtree.problem.problem import Node, Problem, Solution
+
+
+@dataclass(frozen=True)
+class TreeAnswer:
+    """What a search for trees found.
+
+    Attributes
+    ----------
+    solution : Solution
+        In the common terms.
+    root : Node or None
+        The best tree; None when the problem is infeasible.
+    n_sizes : int
+    sizes : callable or None
+        Finds the best trees of all sizes; None where they are not to be had.
+    """
+
+    solution: Solution
+    root: Node | None
+    n_sizes: int = 1
+    sizes: Callable[[], SizedTrees] | None = None
+
+    def after(self, elapsed: float) -> TreeAnswer:
+        """The answer with its times completed: what is not in it of the time so far went into the data."""
+        seconds = self.solution.seconds
+        data = max(0.0, elapsed - sum(seconds.values()))
+        return replace(self, solution=replace(self.solution, seconds={"data": data, **seconds}))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A model, the problem it solves and what its engine knows about it.
+
+    Attributes
+    ----------
+    problem : Problem
+    found : Solution
+    rules : RuleSet
+    tree : Tree or None
+    rounds : int
+        How often the thresholds were chosen; 1 when they were fixed.
+    family : TreeFamily or None
+        The best tree of every size; None where these are not to be had.
+    """
+
+    problem: Problem
+    found: Solution
+    rules: RuleSet
+    tree: Tree | None
+    rounds: int = 1
+    family: TreeFamily | None = None
+
+    @classmethod
+    def of_tree(cls, reader: Reader, answer: TreeAnswer, rounds: int) -> Outcome:
+        """The best tree of an answer."""
+        assert answer.root is not None
+        if answer.sizes is None:
+            tree = Tree.from_node(answer.root, reader)
+            return cls(reader.problem, answer.solution, tree.rules, tree, rounds)
+        family = TreeFamily(answer.root, answer.n_sizes, answer.sizes, reader)
+        return cls(reader.problem, answer.solution, family.largest.rules, family.largest, rounds, family)
+
+    @classmethod
+    def of_rules(cls, reader: Reader, found: Solution, rounds: int) -> Outcome:
+        """The rules of a solution."""
+        weight = [float(reader.problem.table.weight[p.covers(reader.problem.table.codes)].sum()) for p in found.paths]
+        paths = [found.paths[i] for i in sorted(range(len(weight)), key=lambda i: -weight[i])]
+        rules = RuleSet.from_paths(paths, reader)
+        return cls(reader.problem, found, rules, Tree.from_rules(rules, summary_of(paths, reader)), rounds)

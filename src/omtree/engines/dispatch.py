@@ -1,0 +1,365 @@
+"""From a problem to an engine and back: which engine solves what, and how its answer is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from omtree.deadline import Deadline
+from omtree.engines import rules, trees
+from omtree.engines.answers import TreeAnswer
+from omtree.engines.reductions.conflicts import Attempt, solve_conflicts
+from omtree.engines.reductions.curved_limits import solve_curved
+from omtree.engines.reductions.listed_trees import solve_summed
+from omtree.engines.reductions.scores import Additive, BestScore, best_score
+from omtree.engines.reductions.tree_master import Priced, TreeMaster, close_gap
+from omtree.engines.trees.fronts import attainable
+from omtree.errors import InfeasibleError
+from omtree.model.certificate import Status
+from omtree.model.sizes import SizedTrees
+from omtree.objectives import Objective, Score
+from omtree.problem.problem import Node, Path, Problem, Solution, leaves_of
+from omtree.problem.rule_sums import merged, sums_of, within_limits
+from omtree.progress import Progress
+
+
+class OutOfTimeError(ValueError):
+    """The time was over before any model was known."""
+
+
+def _no_model(solution: Solution) -> BaseException:
+    """What is raised for an answer without a model."""
+    if solution.status == "infeasible":
+        return InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
+    if solution.status == "interrupted":
+        return KeyboardInterrupt()
+    return OutOfTimeError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")
+
+
+def _no_tree(status: Status, bound: float = math.inf) -> TreeAnswer:
+    """The answer when no tree is known to meet the constraints; the status says whether there is none."""
+    return TreeAnswer(Solution((), status, math.inf, bound), None)
+
+
+@dataclass(frozen=True, eq=False)
+class RulesSolver:
+    """The best set of disjoint rules for a problem.
+
+    Attributes
+    ----------
+    objective : Objective
+    options : rules.Options
+    progress : callable or None
+    """
+
+    objective: Objective
+    options: rules.Options
+    progress: Progress | None = None
+
+    def __call__(self, problem: Problem, deadline: Deadline, start: Sequence[Path] = ()) -> Solution:
+        """Solve, no worse than the rules to start from.
+
+        Raises
+        ------
+        InfeasibleError
+            When there is no model.
+        """
+        if isinstance(self.objective, Score):
+            solution = self._score(self.objective, problem, deadline, start)
+        else:
+            solution = self._add_up(problem, deadline, start)
+        if not solution.paths:
+            raise _no_model(solution)
+        return solution
+
+    def _add_up(self, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
+        if problem.curved:
+
+            def solve(additive: Problem) -> Additive[Solution]:
+                found = self._add_up(additive, deadline, start)
+                return Additive(found, found.paths, found.bound, found.status)
+
+            branched = solve_curved(problem, solve)
+            if branched.answer is None:
+                return Solution((), branched.status, math.inf, branched.bound)
+            return replace(
+                branched.answer, status=branched.status, value=branched.value, bound=branched.bound, lp_value=None
+            )
+        if problem.sums:
+            return rules.solve_listed(problem, self.options, deadline, start=start, progress=self.progress)
+        if not problem.graph.levels and problem.plain and not problem.rows:
+            return _single_rule(problem)
+        return rules.solve(problem, self.options, deadline, start=start, progress=self.progress)
+
+    def _score(self, score: Score, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
+        known = list(start)
+
+        def solve(additive: Problem) -> Additive[Solution]:
+            found = self._add_up(additive, deadline, known)
+            known[:] = found.paths or known
+            return Additive(found, found.paths, found.bound, found.status)
+
+        found = best_score(problem, score, solve)
+        return _scored(found, found.answer)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSolver:
+    """The best tree for a problem.
+
+    Attributes
+    ----------
+    objective : Objective
+    splits : {"multiway", "binary"}
+    max_children : int or None
+    gap : float
+    n_jobs : int
+    cache_mb : float
+    table_mb : float
+        Most memory for joint counts of rows that are counted where they are.
+    """
+
+    objective: Objective
+    splits: Literal["multiway", "binary"] = "multiway"
+    max_children: int | None = None
+    gap: float = 0.0
+    n_jobs: int = 1
+    cache_mb: float = 1024
+    table_mb: float = 1024
+
+    def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        """Solve.
+
+        Raises
+        ------
+        InfeasibleError
+            When there is no model.
+        """
+        if isinstance(self.objective, Score):
+            answer = self._score(self.objective, problem, deadline)
+        else:
+            answer = self._add_up(problem, deadline)
+        if answer.root is None:
+            raise _no_model(answer.solution)
+        return answer
+
+    def _add_up(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        if problem.curved:
+            branched = solve_curved(problem, lambda additive: _additive(self._add_up(additive, deadline)))
+            if branched.answer is None:
+                return _no_tree(branched.status, branched.bound)
+            solution = replace(
+                branched.answer.solution, status=branched.status, value=branched.value, bound=branched.bound
+            )
+            return TreeAnswer(solution, branched.answer.root)
+        if problem.conflict is not None:
+            return self._without_conflicts(problem, deadline)
+        if problem.sums:
+            return self._summed(problem, deadline)
+        if problem.rows:
+            return self._constrained(problem, deadline)
+        found = self._search(problem, deadline, every_size=False)
+        if found.tree is None:
+            reason = f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf."
+            if not problem.limits.empty:
+                reason = "No tree meets the constraints on its rules; relax some of them."
+            return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), None)
+        status: Status = "interrupted" if found.interrupted else found.status
+        if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
+            status = "optimal" if found.value <= found.bound else "gap_reached"
+        solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
+        if problem.counts is not None:
+            return TreeAnswer(solution, found.tree)
+        if not problem.plain or np.isfinite(found.losses).all():
+            all_sizes = _sized(found)
+            return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
+        run = partial(self._search, problem, every_size=True)
+        return TreeAnswer(
+            solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
+        )
+
+    def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> trees.TreeSolution:
+        if problem.counts is not None:
+            return trees.solve_counts(
+                problem.counts,
+                problem.graph,
+                problem.costs,
+                max_depth=problem.max_depth,
+                max_leaves=problem.max_leaves,
+                min_support=problem.min_support,
+                splits=self.splits,
+                max_children=self.max_children,
+                n_jobs=self.n_jobs,
+                cache_mb=self.cache_mb,
+                table_mb=self.table_mb,
+                deadline=deadline,
+                every_size=False,
+            )
+        if not problem.plain or not problem.graph.levels:
+            return self._general(problem, deadline)
+        return trees.solve(
+            problem,
+            splits=self.splits,
+            max_children=self.max_children,
+            n_jobs=self.n_jobs,
+            cache_mb=self.cache_mb,
+            deadline=deadline,
+            every_size=every_size,
+        )
+
+    def _general(self, problem: Problem, deadline: Deadline) -> trees.TreeSolution:
+        return trees.solve_general(
+            problem,
+            splits=self.splits,
+            max_children=self.max_children,
+            n_jobs=self.n_jobs,
+            cache_mb=self.cache_mb,
+            deadline=deadline,
+        )
+
+    def _constrained(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        def priced(additive: Problem, limit: Deadline) -> Priced:
+            # With costs of many kinds the general search is the faster one.
+            found = self._general(additive, limit)
+            roots = list({id(root): root for root in found.trees if root is not None}.values())
+            return Priced(roots, found.bound, found.status == "optimal", found.interrupted)
+
+        started = deadline.elapsed
+        master = TreeMaster(problem, priced)
+        relaxed = master.run(deadline)
+        if relaxed.bound == math.inf:
+            return _no_tree("infeasible")
+        closed = close_gap(
+            master,
+            relaxed,
+            deadline,
+            partial(attainable, splits=self.splits, max_children=self.max_children, cache_mb=self.cache_mb),
+        )
+        seconds = {"search": deadline.elapsed - started}
+        status: Status = "optimal" if closed.complete else "time_limit" if deadline.expired else "stopped"
+        if closed.interrupted or relaxed.interrupted:
+            status = "interrupted"
+        if closed.best is None:
+            return _no_tree("infeasible" if closed.complete else status, closed.bound)
+        value, bound = closed.best.loss, min(closed.bound, closed.best.loss)
+        if status not in ("optimal", "interrupted") and value - bound <= self.gap * value:
+            status = "gap_reached"
+        solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
+        return TreeAnswer(solution, closed.best.root)
+
+    def _without_conflicts(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        def solve(free: Problem) -> Attempt[TreeAnswer]:
+            found = self._add_up(free, deadline)
+            leaves = [] if found.root is None else [merged(path) for path in leaves_of(found.root)]
+            solution = found.solution
+            return Attempt(found, leaves, solution.value, solution.bound, solution.status)
+
+        def relabelled(found: Attempt[TreeAnswer], labels: Sequence[int]) -> Attempt[TreeAnswer]:
+            assert found.answer.root is not None
+            root = _with_labels(found.answer.root, iter(labels))
+            leaves = leaves_of(root)
+            value = sum(map(problem.path_loss, leaves))
+            return replace(found, answer=TreeAnswer(found.answer.solution, root), leaves=leaves, value=value)
+
+        started = deadline.elapsed
+        free_labels = problem.plain and not problem.rows and not problem.sums
+        agreed = solve_conflicts(problem, solve, deadline, self.gap, relabelled if free_labels else None)
+        if agreed.answer is None:
+            return _no_tree(agreed.status, agreed.bound)
+        seconds = {"search": deadline.elapsed - started}
+        solution = Solution((), agreed.status, agreed.value, agreed.bound, iterations=agreed.solves, seconds=seconds)
+        return TreeAnswer(solution, agreed.answer.root)
+
+    def _summed(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        free = self._add_up(replace(problem, sums=()), deadline)
+        if free.root is None:
+            return free
+        if within_limits(problem, sums_of(problem, leaves_of(free.root))):
+            return TreeAnswer(free.solution, free.root)
+        started = deadline.elapsed
+        found = solve_summed(problem, splits=self.splits, max_children=self.max_children, deadline=deadline)
+        seconds = {**free.solution.seconds, "sums": deadline.elapsed - started}
+        if found.root is not None:
+            return TreeAnswer(Solution((), "optimal", found.value, found.value, seconds=seconds), found.root)
+        if found.complete:
+            return _no_tree("infeasible")
+        # The trees of one leaf are soon looked at, and may be all that is known.
+        stump = solve_summed(replace(problem, max_leaves=1))
+        if stump.root is None:
+            return _no_tree("time_limit", free.solution.bound)
+        bound = min(free.solution.bound, stump.value)
+        return TreeAnswer(Solution((), "time_limit", stump.value, bound, seconds=seconds), stump.root)
+
+    def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
+        return TreeAnswer(_scored(found, found.answer.solution), found.answer.root)
+
+
+def _sized(found: trees.TreeSolution) -> SizedTrees:
+    return SizedTrees(cast(Sequence[Node], found.trees), found.losses.tolist(), found.status == "optimal")
+
+
+def _search_sizes(run: Callable[..., trees.TreeSolution], root: Node, value: float, deadline: Deadline) -> SizedTrees:
+    """The best trees of all sizes, by a search that has the time of the fit once more.
+
+    Parameters
+    ----------
+    run : callable
+        The search, with all that the fit gave it.
+    root : Node
+        The tree of the fit; it is the one of every size that has none with a lower loss.
+    value : float
+        Its loss.
+    deadline : Deadline
+        That of the fit.
+    """
+    found = run(deadline=deadline.again())
+    if found.interrupted:
+        raise KeyboardInterrupt
+    sized = _sized(found)
+    roots, losses = list(sized.roots), list(sized.losses)
+    for size in range(_n_leaves(root), len(roots) + 1):
+        if value <= losses[size - 1]:
+            roots[size - 1], losses[size - 1] = root, value
+    return SizedTrees(roots, losses, sized.proven)
+
+
+def _n_leaves(node: Node) -> int:
+    return sum(_n_leaves(child) for _, child in node.branches) or 1
+
+
+def _with_labels(node: Node, labels: Iterator[int]) -> Node:
+    """The tree with these labels at its leaves, in their order."""
+    if not node.branches:
+        return Node(next(labels))
+    return replace(node, branches=tuple((condition, _with_labels(child, labels)) for condition, child in node.branches))
+
+
+def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:
+    paths = [] if found.root is None else leaves_of(found.root)
+    return Additive(found, paths, found.solution.bound, found.solution.status)
+
+
+def _scored(found: BestScore[Any], solution: Solution) -> Solution:
+    """The solution of the best additive problem, in terms of the score."""
+    return replace(
+        solution,
+        status=found.status,
+        value=1.0 - found.score,
+        bound=1.0 - found.bound,
+        lp_value=None,
+        iterations=found.solves,
+    )
+
+
+def _single_rule(problem: Problem) -> Solution:
+    """The one model there is when no feature varies: always the cheapest class."""
+    costs = problem.table.statistics.sum(axis=0) @ problem.costs
+    label = int(np.argmin(costs))
+    value = float(costs[label])
+    return Solution((Path((), label),), "optimal", value, value)

@@ -1,0 +1,1 @@
+"""Problems that are solved as several simpler ones."""

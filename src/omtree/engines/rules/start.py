@@ -1,0 +1,150 @@
+"""Good rules to start from: the leaves of the best tree, and of a greedy one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from omtree.data.table import Feature, FloatArray
+from omtree.deadline import Deadline
+from omtree.engines.rules.options import Options
+from omtree.engines.rules.pool import ColumnPool
+from omtree.engines.trees.general import solve_general
+from omtree.engines.trees.search import solve as search_trees
+from omtree.problem.graph import Condition
+from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss, SampleLoss
+from omtree.problem.problem import Path, Problem, leaves_of
+
+#: Share of the time, and most time, in which the tree search may look for a start.
+SEARCH_SHARE = 0.4
+MOST_SEARCH_SECONDS = 120.0
+
+SklearnTree: TypeAlias = DecisionTreeClassifier | DecisionTreeRegressor
+
+
+def first_models(
+    pool: ColumnPool, start: Sequence[Path], options: Options, deadline: Deadline
+) -> Iterator[Sequence[Path]]:
+    """Models to start from, as rules: a single rule, those given, the best trees, and a greedy one if these take long.
+
+    Rules among them may be against the limits of the problem.
+    """
+    problem = pool.problem
+    if problem.free_labels:
+        # Not only the label of least loss may meet the constraints.
+        yield from ([Path((), label)] for label in range(problem.loss.n_labels))
+    else:
+        yield [pool.with_best_label(Path((), 0))]
+    yield start
+    if options.warm_start:
+        limit = Deadline(min(SEARCH_SHARE * deadline.remaining, MOST_SEARCH_SECONDS))
+        yield from tree_paths(problem, limit, options.n_jobs)
+        if limit.expired:
+            yield [pool.with_best_label(path) for path in greedy_paths(problem, options.seed)]
+
+
+def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[list[Path]]:
+    """The leaves of the best trees the search finds in time, smallest tree first.
+
+    The search answers Ctrl-C with the trees it has; the interrupt is raised once they are handed over.
+    """
+    engine = search_trees if problem.plain else solve_general
+    found = engine(dataclasses.replace(problem, rows=(), conflict=None), deadline=deadline, n_jobs=n_jobs)
+    distinct = {id(tree): tree for tree in found.trees if tree is not None}
+    for tree in distinct.values():
+        yield leaves_of(tree)
+    if found.interrupted:
+        raise KeyboardInterrupt
+
+
+def greedy_paths(problem: Problem, seed: int) -> list[Path]:
+    """The leaves of scikit-learn's tree on the codes, as rules; empty when its splits are not nodes of the graph.
+
+    Nominal codes are ranked along the target, so that every cut is a group the graph knows.
+    Labels are chosen where the loss has costs by label.
+    """
+    table = problem.table
+    known = {(level.position, codes) for level in problem.graph for codes in level.code_sets}
+    ranks = [_ranking(feature) for feature in table.features]
+    if not ranks or problem.max_leaves < 2:
+        return []
+    ranked = np.column_stack([rank[codes] for rank, codes in zip(ranks, table.codes, strict=True)])
+    limits = {
+        "max_depth": problem.max_depth,
+        "max_leaf_nodes": problem.max_leaves,
+        "min_weight_fraction_leaf": min(0.5, problem.min_support / float(table.weight.sum())),
+        "random_state": seed,
+    }
+    tree = _grow(problem, ranked, limits)
+    if tree is None:
+        return []
+    paths = []
+    for inside in _leaves(tree, ranks):
+        conditions: list[Condition] = []
+        for f, codes in inside.items():
+            if len(codes) == table.features[f].n_codes:
+                continue
+            if (f, codes) not in known:
+                return []
+            conditions.append(Condition(f, codes))
+        path = Path(tuple(conditions), 0)
+        covered = path.covers(table.codes)
+        if table.weight[covered].sum() < problem.min_support:
+            return []
+        if isinstance(problem.loss, LinearLoss):
+            path = Path(path.conditions, int((table.statistics[covered].sum(axis=0) @ problem.costs).argmin()))
+        paths.append(path)
+    return paths
+
+
+def _grow(problem: Problem, ranked: FloatArray, limits: dict[str, Any]) -> SklearnTree | None:
+    """The greedy tree for classes or for numbers; None for a loss of another kind."""
+    statistics, loss = problem.table.statistics, problem.loss
+    if isinstance(loss, LinearLoss | ImpurityLoss):
+        row, stratum = np.nonzero(statistics)
+        weight = statistics[row, stratum]
+        if isinstance(loss, LinearLoss):
+            # The cost of a class is the cost of its most expensive mistake: close enough for a start.
+            weight = weight * loss.costs.max(axis=1)[stratum]
+            if not weight.any():
+                return None
+        return DecisionTreeClassifier(**limits).fit(ranked[row], stratum, sample_weight=weight)
+    if isinstance(loss, MomentLoss):
+        weight, total = statistics[:, 0], statistics[:, 1]
+        return DecisionTreeRegressor(**limits).fit(ranked, total / weight, sample_weight=weight)
+    if isinstance(loss, SampleLoss):
+        row = np.repeat(np.arange(len(ranked)), np.diff(loss.start))
+        return DecisionTreeRegressor(**limits).fit(ranked[row], loss.target, sample_weight=loss.weight)
+    return None
+
+
+def _ranking(feature: Feature) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """Place of each code in the order along which it may be cut."""
+    order = range(feature.n_codes) if feature.ordered else feature.target_order or range(feature.n_codes)
+    rank = np.empty(feature.n_codes, dtype=np.float32)
+    rank[list(order)] = np.arange(feature.n_codes)
+    return rank
+
+
+def _leaves(
+    tree: SklearnTree, ranks: list[np.ndarray[tuple[int], np.dtype[np.float32]]]
+) -> list[dict[int, tuple[int, ...]]]:
+    """For each leaf the codes that reach it, by feature."""
+    inner = tree.tree_
+    every = {f: frozenset(range(len(rank))) for f, rank in enumerate(ranks)}
+    stack = [(0, every)]
+    found = []
+    while stack:
+        node, inside = stack.pop()
+        if inner.children_left[node] == -1:
+            found.append({f: tuple(sorted(codes)) for f, codes in inside.items()})
+            continue
+        f = int(inner.feature[node])
+        low = frozenset(np.flatnonzero(ranks[f] <= inner.threshold[node]).tolist())
+        stack.append((int(inner.children_left[node]), {**inside, f: inside[f] & low}))
+        stack.append((int(inner.children_right[node]), {**inside, f: inside[f] - low}))
+    return found

@@ -1,0 +1,6 @@
+"""Exact search over multiway trees."""
+
+from omtree.engines.trees.general import solve_general
+from omtree.engines.trees.search import TreeSolution, solve, solve_counts
+
+__all__ = ["TreeSolution", "solve", "solve_counts", "solve_general"]

@@ -1,0 +1,111 @@
+"""The best tree for every number of leaves under any loss of a rule and any limits on rules."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from omtree import _native
+from omtree.deadline import Deadline
+from omtree.engines.trees.search import Splits, TreesBySize, TreeSolution, describe_splits
+from omtree.model.certificate import Status
+from omtree.problem.judge import make_judge
+from omtree.problem.problem import Problem
+
+
+def solve_general(
+    problem: Problem,
+    *,
+    splits: Splits = "multiway",
+    max_children: int | None = None,
+    n_jobs: int = 1,
+    cache_mb: float = 512,
+    deadline: Deadline | None = None,
+    use_bounds: bool = True,
+    use_cache: bool = True,
+) -> TreeSolution:
+    """Find the best tree with at most 1, 2, ..., ``problem.max_leaves`` leaves, each of which is an allowed rule.
+
+    The trees are those of `omtree.engines.trees.search`; a split must also be one that the limits allow below the
+    features above it. A predicate is shown the conditions that the returned trees have.
+
+    Parameters
+    ----------
+    problem : Problem
+        Constraints over the whole model (``problem.rows``) are not for this engine.
+    splits : {"multiway", "binary"}
+        Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
+        be split again further down.
+    max_children : int, optional
+        Most children of a node.
+    n_jobs : int
+        Threads; -1 means one per processor. The losses do not depend on it.
+    cache_mb : float
+        Most memory for what is known about subproblems, in megabytes.
+    deadline : Deadline, optional
+    use_bounds, use_cache : bool
+        Accelerations; the losses do not depend on them.
+
+    Returns
+    -------
+    TreeSolution
+        Without any allowed tree its status is ``"infeasible"``. When the time is up before one is known, the status is
+        ``"time_limit"`` and there is no tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from omtree.data.table import Feature, Table
+    >>> from omtree.problem.graph import FeatureGraph
+    >>> from omtree.problem.losses import ImpurityLoss
+    >>> from omtree.problem.problem import Problem
+    >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
+    >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [6, 0]]), np.arange(3))
+    >>> problem = Problem(table, FeatureGraph(table.features), ImpurityLoss("gini", 2), 1, 3, 1.0)
+    >>> solve_general(problem).losses.round(6).tolist()
+    [6.0, 4.8, 1.6]
+    """
+    if problem.rows:
+        raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
+    started = time.monotonic()
+    columns = [level.position for level in problem.graph.levels]
+    remaining = deadline.remaining if deadline is not None else math.inf
+    losses, packed, bound, finished, interrupted, subproblems, hits, entries = _native.search_general(
+        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
+        make_judge(problem),
+        **describe(problem, splits, max_children),
+        n_threads=n_jobs if n_jobs > 0 else os.cpu_count() or 1,
+        cache_bytes=int(cache_mb * 2**20),
+        seconds=remaining,
+        use_bounds=use_bounds,
+        use_cache=use_cache,
+    )
+    status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"
+    if finished and math.isinf(losses[-1]):
+        status = "infeasible"
+    return TreeSolution(
+        TreesBySize(packed, losses, columns, problem.table.features, problem.graph.categories),
+        np.array(losses),
+        status,
+        bound,
+        interrupted,
+        time.monotonic() - started,
+        subproblems,
+        hits,
+        entries,
+    )
+
+
+def describe(problem: Problem, splits: Splits, max_children: int | None) -> dict[str, Any]:
+    """What the kernel is told about the features and the trees over them."""
+    levels = problem.graph.levels
+    return {
+        **describe_splits([level.feature for level in levels], problem.graph.categories, splits, max_children),
+        "columns": [level.position for level in levels],
+        "max_depth": problem.max_depth,
+        "max_leaves": problem.max_leaves,
+    }

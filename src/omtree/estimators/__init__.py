@@ -1,0 +1,1 @@
+"""The scikit-learn face: parameters, labels, and the calls of everything else."""

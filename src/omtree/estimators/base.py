@@ -1,0 +1,292 @@
+"""What every fitted model can do, whatever it predicts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from narwhals.dependencies import is_into_dataframe
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
+from omtree.data.build import encode_rows
+from omtree.data.columns import check_labels, is_number_matrix, read_columns
+from omtree.data.table import CodeArray, FloatArray
+from omtree.deadline import Deadline
+from omtree.export.exports import Exports
+from omtree.fit.plan import Plan
+from omtree.fit.search_space import smaller_space
+from omtree.model.certificate import Certificate
+from omtree.model.rules import RuleSet
+from omtree.model.sizes import TreeFamily
+from omtree.model.tree import Tree
+from omtree.objectives import Objective
+from omtree.problem.graph import FeatureGraph
+from omtree.progress import reporter
+from omtree.report.faces import ModelFaces
+from omtree.sources.cluster.frames import is_dask, predict_lazily
+from omtree.sources.disk.scan import Scan, as_scan, is_lazy, is_scan
+from omtree.sources.samples import Training
+from omtree.sources.target import check_numbers, check_weights
+
+
+class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
+    """Which rule answers for a row, and smaller models of the same family."""
+
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    rules_: RuleSet
+    tree_: Tree | None
+    graph_: FeatureGraph
+    certificate_: Certificate
+    _family: TreeFamily
+    _kinds: Mapping[str, Any] | None
+    _constraints: tuple[Constraint, ...]
+
+    def _fit(
+        self, X: Any, read: Callable[[], Training], groups: Any, objective: Objective, deadline: Deadline
+    ) -> Training:
+        """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind."""
+        # A copy learns the names of the columns.
+        learner = copy.copy(self)
+        if not is_elsewhere(X):
+            check_names(learner, X, reset=True)
+        with closing(read()) as training:
+            if is_elsewhere(X):
+                learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
+                learner.n_features_in_ = len(training.columns)
+            ready = training.with_groups(group_columns(vars(self)["constraints"]), groups)
+            outcome, certificate = Plan.of(vars(self)).fit(ready, objective, deadline)
+        for name in ("feature_names_in_", "_family"):
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = learner.n_features_in_
+        if "feature_names_in_" in vars(learner):
+            self.feature_names_in_ = learner.feature_names_in_
+        self._constraints = tuple(vars(self)["constraints"])
+        self._kinds = vars(self)["feature_kinds"]  # of this fit, whatever becomes of the parameter
+        self.graph_ = outcome.problem.graph
+        self.rules_ = outcome.rules
+        self.tree_ = outcome.tree
+        self.certificate_ = certificate
+        if outcome.family is not None:
+            self._family = outcome.family
+        return training
+
+    def _elsewhere(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, deadline: Deadline, class_weight: Any = None
+    ) -> Training:
+        """The samples on disk, or on a cluster, that were given to `fit`."""
+        if is_dask(X):
+            return self._on_cluster(X, y, sample_weight, deadline, class_weight)
+        from omtree.sources.disk.disk_samples import scanned
+
+        return scanned(
+            as_scan(X, y, sample_weight, groups),
+            numbers=is_regressor(self),
+            class_weight=class_weight,
+            feature_kinds=vars(self)["feature_kinds"],
+            n_jobs=effective_n_jobs(vars(self)["n_jobs"]),
+            deadline=deadline,
+            progress=reporter(vars(self)["verbose"]),
+        )
+
+    def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
+        if is_regressor(self):
+            raise ValueError(
+                "A regressor needs the rows in memory; fit X.compute(), or turn the target into classes and use "
+                "OptimalTreeClassifier."
+            )
+        from omtree.sources.cluster.cluster_columns import on_cluster
+
+        kinds = vars(self)["feature_kinds"]
+        return on_cluster(X, y, sample_weight, class_weight=class_weight, feature_kinds=kinds, deadline=deadline)
+
+    def _lazily(self, X: Any, method: str) -> Any:
+        """What a method says of the rows of a Dask frame."""
+        check_is_fitted(self, "certificate_")
+        check_names(self, X._meta, reset=False)
+        return predict_lazily(self, X, method)
+
+    def audit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[ConstraintCheck, ...]:
+        """How the model meets the constraints it was fitted with on any data.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        groups : array, series or data frame, optional
+            The group columns that are not in ``X``, as in `fit`.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        tuple of ConstraintCheck
+            Name, value, limit and slack of every constraint, as in the certificate.
+        """
+        codes = self._encode(X)
+        columns = read_columns(X, self._kinds, training=False)
+        found = read_groups(group_columns(self._constraints), groups, columns)
+        tree = self.tree_ if self.certificate_.structure == "tree" else None
+        weight = check_weights(sample_weight, columns.n_samples)
+        return audit(self._constraints, Answers.of(self.rules_, codes, self._positions(y), weight, found, tree))
+
+    def _positions(self, y: Any) -> npt.NDArray[Any]:
+        """The target as constraints see it: positions of classes, or numbers."""
+        if not self.rules_.classes:
+            return check_numbers(y)
+        known = {label: place for place, label in enumerate(self.rules_.classes)}
+        return np.array([known.get(label, -1) for label in np.asarray(y).tolist()], dtype=np.intp)
+
+    @property
+    def loss_by_leaves_(self) -> FloatArray:
+        """The best loss with at most 1, 2, ... leaves."""
+        family: TreeFamily | None = vars(self).get("_family")
+        if family is None:
+            raise AttributeError(
+                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model, "
+                "and rows that fit into memory."
+            )
+        return np.array(family.losses)
+
+    def apply(self, X: Any) -> npt.NDArray[np.intp]:
+        """The rule that answers for each row, as a position in ``rules_``.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of int, shape (n_samples,)
+            A lazy series where X is a Dask frame.
+        """
+        if is_dask(X):
+            return self._lazily(X, "apply")  # type: ignore[no-any-return]
+        codes = self._encode(X)
+        if self.tree_ is not None and self.certificate_.structure == "tree":
+            return self.tree_.apply(codes)
+        return self.rules_.assign(codes)
+
+    def matches(self, X: Any) -> npt.NDArray[np.intp]:
+        """How many rules each row meets; one for every training row.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of int, shape (n_samples,)
+        """
+        codes = self._encode(X)
+        return np.asarray(self.rules_.matches(codes).sum(axis=1))
+
+    def decision_path(self, X: Any) -> csr_matrix:
+        """Which nodes of ``tree_`` each row passes.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        sparse matrix of bool, shape (n_samples, n_nodes)
+        """
+        codes = self._encode(X)
+        if self.tree_ is None:
+            raise ValueError("The rules of this model are not a tree; fit with structure='tree' instead.")
+        return self.tree_.decision_path(codes)
+
+    def with_leaves(self, leaves: int) -> Self:
+        """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
+
+        Pickling a model finds the trees of all sizes first, since the training rows are not pickled.
+
+        Parameters
+        ----------
+        leaves : int
+            From 1 to the length of ``loss_by_leaves_``.
+
+        Returns
+        -------
+        a copy of this model
+        """
+        check_is_fitted(self, "certificate_")
+        family: TreeFamily | None = vars(self).get("_family")
+        if family is None:
+            raise ValueError(
+                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, no "
+                "constraints over the whole model, and rows that fit into memory."
+            )
+        if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
+            raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
+        if not np.isfinite(self.loss_by_leaves_[leaves - 1]):
+            raise ValueError(f"No tree with at most {leaves} leaves meets the constraints; use more leaves.")
+        tree = family.tree(leaves)
+        value = float(self.loss_by_leaves_[leaves - 1])
+        # A bound for larger trees holds for smaller ones as well.
+        bound = value if family.proven else self.certificate_.bound
+        status = self.certificate_.status
+        if value <= bound:
+            status = "optimal"
+        elif status in ("optimal", "gap_reached"):
+            status = "time_limit"
+        model = copy.copy(self)
+        model.max_leaves = leaves
+        model.tree_, model.rules_ = tree, tree.rules
+        model.certificate_ = replace(
+            self.certificate_,
+            status=status,
+            value=value,
+            bound=bound,
+            leaves=tree.n_leaves,
+            depth=tree.depth,
+            search_space=smaller_space(self.certificate_.search_space, leaves),
+        )
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _encode(self, X: Any) -> CodeArray:
+        check_is_fitted(self, "certificate_")
+        check_names(self, X, reset=False)
+        return encode_rows(read_columns(X, self._kinds, training=False), self.rules_.features)
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Whether rows are not in memory: on disk, or on a cluster."""
+    return is_scan(X) or is_dask(X)
+
+
+def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
+    """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
+    if isinstance(X, Scan):
+        raise ValueError(
+            "X is a scan, which only fit takes; read its rows in parts, or run omtree predict on the files."
+        )
+    if is_lazy(X):
+        raise ValueError("X is a lazy frame or a relation, which only fit takes; compute it first, or parts of it.")
+    if is_into_dataframe(X):
+        # Equal names are refused here, before scikit-learn stumbles over them.
+        labels = check_labels(X)
+        if reset and labels and all(type(label) is str for label in labels):
+            # What scikit-learn would come to, in a tenth of the time.
+            estimator.feature_names_in_ = np.array(labels, dtype=object)
+            estimator.n_features_in_ = len(labels)
+        else:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+    else:
+        # What is a table of numbers already needs no check of the whole.
+        plain = is_number_matrix(X)
+        validate_data(estimator, X, reset=reset, skip_check_array=plain, dtype=None, ensure_all_finite=False)

@@ -1,0 +1,1 @@
+"""Fitted models in files and other languages."""

@@ -1,0 +1,349 @@
+"""A fitted model as one JSON document, and back.
+
+Version 1 holds, besides the format's name and version: ``kind`` (classifier or regressor), ``parameters``, ``columns``
+(number, names, kinds, and the target's name where it is known), ``classes``, ``features``, ``graph``, ``model`` (rules
+and tree), ``sizes`` (the best trees of every size) and ``certificate``. Conditions are lists of codes of a feature; the
+text of a rule is for people.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.constraints import ConstraintCheck
+from omtree.data.table import MAX_CODES, Feature, Kind, Pooled
+from omtree.estimators.parameters import check_parameters
+from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
+from omtree.model.certificate import Certificate, Status
+from omtree.model.rule_facts import TargetSummary
+from omtree.model.rules import Rule, RuleSet
+from omtree.model.sizes import BuiltFamily, TreeFamily
+from omtree.model.tree import Tree, TreeNode, _Split
+from omtree.problem.graph import Condition, FeatureGraph
+
+if TYPE_CHECKING:
+    from omtree.estimators.base import OptimalTreeBase
+
+FORMAT = "omtree-model"
+VERSION = 1
+
+_CLASS_TYPES = {"bool", "object", "str", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+_CLASS_TYPES |= {"float16", "float32", "float64"}
+
+
+def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]:
+    """The document of a fitted model, with or without the trees of every size."""
+    from omtree import __version__
+
+    classes: npt.NDArray[Any] | None = vars(model).get("classes_")
+    names: npt.NDArray[Any] | None = vars(model).get("feature_names_in_")
+    family: TreeFamily | None = vars(model).get("_family") if sizes else None
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "omtree": __version__,
+        "kind": "regressor" if classes is None else "classifier",
+        "parameters": _parameters(model),
+        "columns": {
+            "count": int(model.n_features_in_),
+            "names": None if names is None else [str(name) for name in names],
+            "kinds": to_plain(vars(model).get("_kinds")),
+            "target": vars(model).get("target_name_"),
+        },
+        "classes": None if classes is None else {"type": _type_name(classes), "values": to_plain(classes)},
+        "features": [_feature_out(feature) for feature in model.rules_.features],
+        "graph": {
+            "categories": model.graph_.categories,
+            "order": [level.position for level in model.graph_.levels],
+        },
+        "model": _model_out(model.rules_, model.tree_),
+        "sizes": None if family is None else _sizes_out(family),
+        "certificate": to_plain(dataclasses.asdict(model.certificate_))["pairs"],
+    }
+
+
+def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
+    """The model behind a document of the current version; errors are those of Python where it makes no sense."""
+    classes = _classes_in(document["classes"])
+    features = tuple(_feature_in(each, document["columns"]["count"]) for each in listed(document["features"]))
+    model: OptimalTreeBase = _estimator(document["kind"])
+    parameters = {name: from_plain(value) for name, value in document["parameters"].items()}
+    known = {name: value for name, value in parameters.items() if name in model.get_params(deep=False)}
+    if "constraints" in known:
+        known["constraints"] = tuple(known["constraints"])
+    check_parameters(known)
+    model.set_params(**known)
+    model._constraints = known.get("constraints", ())
+
+    model.n_features_in_ = whole(document["columns"]["count"])
+    if document["columns"]["names"] is not None:
+        model.feature_names_in_ = np.array([_text(name) for name in listed(document["columns"]["names"])], dtype=object)
+        if len(model.feature_names_in_) != model.n_features_in_:
+            raise ValueError("the names of the columns are not as many as the columns")
+    model._kinds = from_plain(document["columns"]["kinds"])
+    if document["columns"]["target"] is not None:
+        model.target_name_ = _text(document["columns"]["target"])
+    if classes is not None:
+        model.classes_ = classes
+    labels = () if classes is None else classes.tolist()
+    model.graph_ = FeatureGraph(features, document["graph"]["categories"], document["graph"]["order"])
+    model.rules_, model.tree_ = _model_in(document["model"], features, labels)
+    if document["sizes"] is not None:
+        trees, losses = _sizes_in(document["sizes"], features, labels)
+        model._family = BuiltFamily(trees, losses, proven=bool(document["sizes"]["proven"]))
+    model.certificate_ = _certificate_in(document["certificate"])
+    if model.certificate_.structure == "tree" and model.tree_ is None:
+        raise ValueError("the certificate speaks of a tree and there is none")
+    return model
+
+
+def _estimator(kind: str) -> Any:
+    import omtree
+
+    names = {"classifier": "OptimalTreeClassifier", "regressor": "OptimalTreeRegressor"}
+    found: Callable[[], Any] | None = getattr(omtree, names.get(kind, ""), None)
+    if found is None:
+        raise ValueError(f"{kind!r} is not a kind of model")
+    return found()
+
+
+def _parameters(model: OptimalTreeBase) -> dict[str, Any]:
+    """The parameters that can be written; the others are named in a warning."""
+    written, left_out = {}, []
+    for name, value in model.get_params(deep=False).items():
+        if name == "constraints":  # those of the fit, whatever became of the parameter
+            value = vars(model).get("_constraints", value)
+        try:
+            written[name] = to_plain(value)
+        except NotPlainError:
+            left_out.append(name)
+    if left_out:
+        names = ", ".join(left_out)
+        warnings.warn(f"The saved model does not hold the parameter {names}: it is no plain value.", stacklevel=2)
+    return written
+
+
+def _type_name(classes: npt.NDArray[Any]) -> str:
+    return "str" if classes.dtype.kind == "U" else classes.dtype.name
+
+
+def _classes_in(document: Mapping[str, Any] | None) -> npt.NDArray[Any] | None:
+    if document is None:
+        return None
+    if document["type"] not in _CLASS_TYPES:
+        raise ValueError(f"{document['type']!r} is no type of classes")
+    values = from_plain(document["values"])
+    if not values or not all(isinstance(value, (bool, int, float, str)) for value in values):
+        raise ValueError("the classes are not values")
+    return np.array(values, dtype=document["type"])
+
+
+def _feature_out(feature: Feature) -> dict[str, Any]:
+    levels = None
+    if feature.levels is not None:
+        levels = [
+            {"pooled": sorted(map(to_plain, level.members), key=str), "text": level.text}
+            if isinstance(level, Pooled)
+            else to_plain(level)
+            for level in feature.levels
+        ]
+    return {
+        "name": feature.name,
+        "column": feature.column,
+        "kind": feature.kind,
+        "missing": feature.has_missing,
+        "thresholds": None if feature.thresholds is None else to_plain(feature.thresholds),
+        "levels": levels,
+        "target_order": to_plain(feature.target_order),
+    }
+
+
+def _feature_in(document: Mapping[str, Any], n_columns: int) -> Feature:
+    name, kind, missing = _text(document["name"]), document["kind"], document["missing"]
+    if kind not in get_args(Kind) or not isinstance(missing, bool):
+        raise ValueError(f"feature {name!r} is of no known kind")
+    thresholds = levels = order = None
+    if kind == "numeric":
+        thresholds = np.array([number(cut) for cut in listed(document["thresholds"])], dtype=np.float64)
+        if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0).any():
+            raise ValueError(f"the thresholds of {name!r} do not increase")
+        n_values = len(thresholds) + 1
+    else:
+        levels = tuple(_level_in(level) for level in listed(document["levels"]))
+        n_values = len(levels)
+    n_codes = n_values + missing
+    if not 0 < n_codes <= MAX_CODES:
+        raise ValueError(f"feature {name!r} has {n_codes} values")
+    if document["target_order"] is not None:
+        order = tuple(whole(code, n_codes) for code in listed(document["target_order"]))
+    column = whole(document["column"], n_columns)
+    return Feature(name, column, kind, n_values, missing, thresholds, levels, order)
+
+
+def _level_in(level: Any) -> Any:
+    if isinstance(level, dict) and "pooled" in level:
+        return Pooled(frozenset(from_plain(level["pooled"])), str(level.get("text", "(other)")))
+    value = from_plain(level)
+    if value is None or isinstance(value, (list, dict)):
+        raise ValueError(f"{level!r} is no level")
+    return value
+
+
+def _model_out(rules: RuleSet, tree: Tree | None) -> dict[str, Any]:
+    return {
+        "rules": [_rule_out(rule) for rule in rules],
+        "tree": None if tree is None else _node_out(tree, tree.nodes[0]),
+    }
+
+
+def _model_in(
+    document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
+) -> tuple[RuleSet, Tree | None]:
+    rules = RuleSet([_rule_in(rule, features, classes) for rule in listed(document["rules"])], features, classes)
+    if not rules:
+        raise ValueError("there are no rules")
+    if document["tree"] is None:
+        return rules, None
+    spreads: dict[tuple[int, ...], TargetSummary | None] = {}
+    shape, leaves = _shape_in(document["tree"], features, len(rules), spreads)
+    if sorted(leaves) != list(range(len(rules))):
+        raise ValueError("the leaves of the tree are not its rules")
+    return rules, Tree(shape, rules, lambda below: spreads[tuple(below)])
+
+
+def _rule_out(rule: Rule) -> dict[str, Any]:
+    return {
+        "text": str(rule),
+        "conditions": [_condition_out(condition) for condition in rule.conditions],
+        "prediction": to_plain(rule.prediction),
+        "label": int(rule.label),
+        "support": to_plain(rule.support),
+        "loss": to_plain(rule.loss),
+        "class_weights": to_plain(rule.class_weights),
+        "targets": _targets_out(rule.targets),
+    }
+
+
+def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]) -> Rule:
+    conditions = tuple(_condition_in(condition, features) for condition in listed(document["conditions"]))
+    if len({condition.feature for condition in conditions}) < len(conditions):
+        raise ValueError("a rule has two conditions on one feature")
+    weights = tuple(number(weight) for weight in listed(document["class_weights"]))
+    support = number(document["support"])
+    if len(weights) != len(classes) or min(weights, default=0.0) < 0:
+        raise ValueError("a rule does not have one weight per class")
+    if not 0 <= support < math.inf or (weights and not math.isclose(support, sum(weights), rel_tol=1e-9)):
+        raise ValueError("the weight of a rule is not that of its classes")
+    label = whole(document["label"], len(classes) or None)
+    targets = _targets_in(document["targets"])
+    prediction = classes[label] if classes else number(document["prediction"])
+    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets)
+
+
+def _targets_out(targets: TargetSummary | None) -> Any:
+    return None if targets is None else to_plain(dataclasses.astuple(targets))
+
+
+def _targets_in(document: Any) -> TargetSummary | None:
+    if document is None:
+        return None
+    mean, deviation, quantiles = document
+    low, first, middle, third, high = map(number, listed(quantiles))
+    return TargetSummary(number(mean), number(deviation), (low, first, middle, third, high))
+
+
+def _condition_out(condition: Condition) -> dict[str, Any]:
+    return {"feature": condition.feature, "codes": list(condition.codes)}
+
+
+def _condition_in(document: Mapping[str, Any], features: Sequence[Feature]) -> Condition:
+    position = whole(document["feature"], len(features))
+    codes = tuple(whole(code, features[position].n_codes) for code in listed(document["codes"]))
+    return Condition(position, codes, features[position].describe(codes))
+
+
+def _node_out(tree: Tree, node: TreeNode) -> dict[str, Any]:
+    if node.feature is None:
+        return {"rule": node.rule}
+    branches = []
+    for child in node.children:
+        condition = tree.nodes[child].condition
+        assert condition is not None
+        branches.append({**_condition_out(condition), "then": _node_out(tree, tree.nodes[child])})
+    return {"branches": branches, "targets": _targets_out(node.targets)}
+
+
+def _shape_in(
+    document: Mapping[str, Any],
+    features: Sequence[Feature],
+    n_rules: int,
+    spreads: dict[tuple[int, ...], TargetSummary | None],
+) -> tuple[_Split | int, tuple[int, ...]]:
+    """The shape of a tree and its leaves; the spread of the target in every inner node is noted by its leaves."""
+    if "rule" in document:
+        rule = whole(document["rule"], n_rules)
+        return rule, (rule,)
+    below = [
+        (_condition_in(branch, features), *_shape_in(branch["then"], features, n_rules, spreads))
+        for branch in listed(document["branches"])
+    ]
+    split = {condition.feature for condition, _, _ in below}
+    codes = [code for condition, _, _ in below for code in condition.codes]
+    if len(split) != 1 or len(below) < 2 or len(set(codes)) < len(codes):
+        raise ValueError("a node does not split one feature into separate branches")
+    leaves = tuple(leaf for _, _, own in below for leaf in own)
+    spreads[leaves] = _targets_in(document["targets"])
+    return _Split(split.pop(), tuple((condition, shape) for condition, shape, _ in below)), leaves
+
+
+def _sizes_out(family: TreeFamily) -> dict[str, Any]:
+    """The trees of all sizes, each different one once."""
+    trees = [family.tree(leaves) for leaves in range(1, len(family) + 1)]
+    different = list({id(tree): tree for tree in trees}.values())
+    place = {id(tree): position for position, tree in enumerate(different)}
+    return {
+        "proven": family.proven,
+        "losses": to_plain(family.losses),
+        "tree_of_size": [place[id(tree)] for tree in trees],
+        "trees": [_model_out(tree.rules, tree) for tree in different],
+    }
+
+
+def _sizes_in(
+    document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
+) -> tuple[list[Tree], list[float]]:
+    different = [_model_in(each, features, classes)[1] for each in listed(document["trees"])]
+    trees = [different[whole(position, len(different))] for position in listed(document["tree_of_size"])]
+    losses = [number(loss) for loss in listed(document["losses"])]
+    if len(losses) != len(trees) or not trees:
+        raise ValueError("there is not one loss per size")
+    return [tree for tree in trees if tree is not None], losses
+
+
+def _certificate_in(document: Sequence[Any]) -> Certificate:
+    written = from_plain({"pairs": document})
+    fields = {field.name for field in dataclasses.fields(Certificate)}
+    check_fields = {field.name for field in dataclasses.fields(ConstraintCheck)}
+    values = {name: value for name, value in written.items() if name in fields}
+    values["constraints"] = tuple(
+        ConstraintCheck(**{name: value for name, value in check.items() if name in check_fields})
+        for check in values.get("constraints", ())
+    )
+    for name in ("value", "bound", "weight"):
+        values[name] = number(to_plain(values[name]))
+    if values["status"] not in get_args(Status) or values.get("structure") not in ("rules", "tree"):
+        raise ValueError("the certificate has no known status or structure")
+    return Certificate(**values)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a text")
+    return value

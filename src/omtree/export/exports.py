@@ -1,0 +1,124 @@
+"""What a fitted model can be turned into for use elsewhere."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from omtree.model.explain import Explanation
+
+
+class Exports:
+    """Files and languages; every export answers as `predict` does, missing and never seen values included."""
+
+    def to_json(self, *, sizes: bool = True) -> str:
+        """The whole model as JSON text: rules, tree, the trees of every size, certificate and parameters.
+
+        Parameters
+        ----------
+        sizes : bool
+            Whether to keep the best trees of every size, for `with_leaves`. Those that nobody has asked for yet are
+            searched for first, which can take as long as the fit.
+        """
+        from omtree.export import saving
+
+        return saving.to_json(_fitted(self), sizes=sizes)
+
+    def save(self, path: str | os.PathLike[str], *, sizes: bool = True) -> None:
+        """Write the model to a JSON file, for `omtree.load`; an old file is replaced in one step.
+
+        Parameters
+        ----------
+        path : str or path
+        sizes : bool
+            Whether to keep the best trees of every size, as in `to_json`.
+        """
+        from omtree.export import saving
+
+        saving.save(_fitted(self), path, sizes=sizes)
+
+    def to_sql(self, table: str | None = None, *, probability_of: Any = None, quote: str = '"') -> str:
+        """The model as a SQL ``CASE`` expression, or as a query over a table.
+
+        Missing cells are NULL.
+
+        Parameters
+        ----------
+        table : str, optional
+            With a table, the result is a query with all its columns and one more, ``prediction`` (or
+            ``probability``).
+        probability_of : optional
+            A class, for its share in the training rows of the row's rule in place of the prediction.
+        quote : str
+            What names are quoted with; MySQL and BigQuery want a backtick.
+        """
+        from omtree.export import sql
+
+        return sql.to_sql(_fitted(self), table, probability_of=probability_of, quote=quote)
+
+    def to_python(self) -> str:
+        """The model as a Python module that needs nothing but Python.
+
+        It has ``predict(row)`` and, for classes, ``predict_proba(row)``; a row is a dict of cells by column.
+        """
+        from omtree.export import python_source
+
+        return python_source.to_python(_fitted(self))
+
+    def to_pmml(self, target: str = "prediction") -> str:
+        """The model as a PMML 4.4 document with multiway splits.
+
+        Parameters
+        ----------
+        target : str
+            What to call the predicted column.
+        """
+        from omtree.export import pmml
+
+        return pmml.to_pmml(_fitted(self), target)
+
+    def to_onnx(self) -> Any:
+        """The model as an ``onnx.ModelProto``; needs ``omtree[onnx]``.
+
+        Inputs have the columns' names and shape (rows, 1): texts where the column's values are texts, doubles
+        everywhere else (booleans are 0 and 1). A missing number is NaN, a missing text the empty text.
+        """
+        from omtree.export import onnx
+
+        return onnx.to_onnx(_fitted(self))
+
+    def to_mermaid(self, direction: Literal["TD", "LR"] = "TD") -> str:
+        """The model as a Mermaid flowchart.
+
+        Parameters
+        ----------
+        direction : {"TD", "LR"}
+            Whether the chart grows downwards or to the right.
+        """
+        from omtree.export import mermaid
+
+        return mermaid.to_mermaid(_fitted(self), direction)
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Why the model says what it says of each row, and the smallest change that would change its mind.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        list of Explanation
+            ``str()`` of one is in words.
+        """
+        from omtree.model.explain import explain
+
+        return explain(_fitted(self), X)
+
+
+def _fitted(model: Any) -> Any:
+    check_is_fitted(model, "certificate_")
+    return model

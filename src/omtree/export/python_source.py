@@ -1,0 +1,154 @@
+"""Models as Python source that needs nothing but Python."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import TYPE_CHECKING
+
+from omtree.data.table import Feature
+from omtree.export.logic import Branching, Logic, Rung, Test, members
+
+if TYPE_CHECKING:
+    from omtree.estimators.base import OptimalTreeBase
+
+_TAKEN = frozenset({"row", "rule", "predict", "predict_proba", "failed", "str", "float", "int", "bool", "isinstance"})
+
+_HELPERS = '''
+def _cell(value):
+    """The cell, None where it is missing."""
+    return None if value is None or value != value else value
+
+
+def _text(value):
+    """The text of a cell where numbers and texts share a column."""
+    if value is None or isinstance(value, (str, bool)):
+        return value if value is None else str(value)
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
+'''
+
+
+def to_python(model: OptimalTreeBase) -> str:
+    """The model as a Python module with ``predict(row)``, and ``predict_proba(row)`` for classes.
+
+    A row is a mapping from the names of the columns to cells; None and NaN are missing, and so is a column that the
+    row does not have.
+
+    Parameters
+    ----------
+    model : fitted model
+    """
+    logic = Logic.of(model)
+    variables = _variables(logic.features)
+    verdict = str(model.certificate_).splitlines()[0]
+    parts = [
+        f'"""{_doc(f"A model fitted by omtree; {verdict}")}.\n\nUse predict(row) with a dict of cells."""',
+        "PREDICTIONS = (" + "".join(f"\n    {value!r}," for value in logic.predictions) + "\n)",
+    ]
+    if logic.classes:
+        parts += [
+            f"CLASSES = ({', '.join(map(repr, logic.classes))},)",
+            "SHARES = (" + "".join(f"\n    {share!r}," for share in logic.shares) + "\n)",
+        ]
+    lines = ["def rule(row):", '    """The position of the rule that answers for a row."""']
+    lines += [f"    {variables[feature.name]} = {_read(feature)}" for feature in logic.features]
+    if logic.root is not None:
+        lines += _tree(logic.root, variables, "    ")
+    else:
+        lines += _ladder(logic.ladder, variables)
+    parts += [_HELPERS.strip(), "\n".join(lines), _PREDICT]
+    if logic.classes:
+        parts.append(_PROBA)
+    return "\n\n\n".join(parts) + "\n"
+
+
+_PREDICT = '''def predict(row):
+    """What the model says of a row."""
+    return PREDICTIONS[rule(row)]'''
+
+_PROBA = '''def predict_proba(row):
+    """The share of each class among the training rows of the row's rule."""
+    return dict(zip(CLASSES, SHARES[rule(row)]))'''
+
+
+def _variables(features: tuple[Feature, ...]) -> dict[str, str]:
+    """A variable per column: its name where that can be one."""
+    fit = {
+        feature.name: re.fullmatch(r"[a-z][a-z0-9_]*", feature.name) is not None
+        and not keyword.iskeyword(feature.name)
+        and not keyword.issoftkeyword(feature.name)
+        and feature.name not in _TAKEN
+        and re.fullmatch(r"x\d+", feature.name) is None
+        for feature in features
+    }
+    return {feature.name: feature.name if fit[feature.name] else f"x{feature.column}" for feature in features}
+
+
+def _read(feature: Feature) -> str:
+    cell = f"_cell(row.get({feature.name!r}))"
+    levels = () if feature.levels is None else members(feature.levels)
+    if not any(isinstance(level, str) for level in levels):
+        return cell
+    if all(isinstance(level, str) for level in levels):
+        return f"_text({cell})"
+    # A level is found as it is, or by its text.
+    others = tuple(level for level in levels if not isinstance(level, str))
+    return f"{cell} if {cell} in {others!r} else _text({cell})"
+
+
+def _tree(node: Branching | int, variables: dict[str, str], lead: str) -> list[str]:
+    if isinstance(node, int):
+        return [f"{lead}return {node}"]
+    lines = []
+    for test, below in node.branches:
+        lines += [f"{lead}if {_test(test, variables)}:", *_tree(below, variables, lead + "    ")]
+    lines.append(f"{lead}# {_comment(node.otherwise_text)}, or never seen")
+    return lines + _tree(node.otherwise, variables, lead)
+
+
+def _ladder(ladder: tuple[Rung, ...], variables: dict[str, str]) -> list[str]:
+    *rungs, last = ladder
+    lines = []
+    for rung in rungs:
+        tests = [_test(test, variables) for test in rung.tests]
+        if rung.failures == 0:
+            question = " and ".join(f"({test})" if " or " in test else test for test in tests)
+        else:
+            question = f"sum((not ({'), not ('.join(tests)}))) <= {rung.failures}"
+            if len(tests) == 1:
+                question = f"(not ({tests[0]})) <= {rung.failures}"
+        lines += [f"    if {question}:", f"        return {rung.rule}"]
+    return [*lines, f"    return {last.rule}"]
+
+
+def _test(test: Test, variables: dict[str, str]) -> str:
+    name = variables[test.feature.name]
+    parts = []
+    for low, high in test.intervals:
+        if low is None and high is None:
+            parts.append(f"{name} is not None")
+        elif low is None:
+            parts.append(f"{name} is not None and {name} < {high!r}")
+        elif high is None:
+            parts.append(f"{name} is not None and {name} >= {low!r}")
+        else:
+            parts.append(f"{name} is not None and {low!r} <= {name} < {high!r}")
+    if len(test.values) == 1:
+        parts.append(f"{name} == {test.values[0]!r}")
+    elif test.values:
+        parts.append(f"{name} in {test.values!r}")
+    if test.missing:
+        parts.append(f"{name} is None")
+    if not parts:
+        return "False"
+    return parts[0] if len(parts) == 1 else " or ".join(f"({part})" if " and " in part else part for part in parts)
+
+
+def _comment(text: str) -> str:
+    """Text that cannot end its comment, whatever a column is called."""
+    return " ".join(text.split()) if text.isprintable() else repr(text)
+
+
+def _doc(text: str) -> str:
+    return text.replace("\\", " ").replace('"', "'")

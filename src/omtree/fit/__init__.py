@@ -1,0 +1,1 @@
+"""The way from samples to a checked model."""

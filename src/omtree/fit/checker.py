@@ -1,0 +1,206 @@
+"""An independent check of a fitted model, from the coded samples by plain numpy: it shares no code with the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.constraints import Answers, Budget, Constraint, ConstraintCheck, Samples, audit
+from omtree.constraints.audit import paths_of
+from omtree.data.table import CodeArray, FloatArray
+from omtree.errors import CertificateError
+from omtree.model.certificate import Certificate
+from omtree.model.rules import RuleSet
+from omtree.model.tree import Tree
+from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
+from omtree.sources.target import Target
+
+
+def check(
+    rules: RuleSet,
+    certificate: Certificate,
+    codes: CodeArray,
+    target: Target,
+    weight: FloatArray,
+    objective: Objective,
+    *,
+    max_depth: int,
+    max_leaves: int,
+    min_support: float,
+    constraints: Sequence[Constraint] = (),
+    samples: Samples | None = None,
+    tree: Tree | None = None,
+) -> tuple[ConstraintCheck, ...]:
+    """Recompute what a certificate claims and complain about the first thing that is wrong.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    certificate : Certificate
+    codes : array of uint8, shape (n_features, n_samples)
+        Every training sample, not merged. Rows of features that no rule uses are not looked at.
+    target : Target
+    weight : array of float, shape (n_samples,)
+        Samples of weight zero take no part.
+    objective : Objective
+    max_depth, max_leaves : int
+    min_support : float
+    constraints : sequence of Constraint
+    samples : Samples, optional
+        As constraints see them; needed with `constraints` only.
+    tree : Tree, optional
+        Where the model was asked for as a tree.
+
+    Returns
+    -------
+    tuple of ConstraintCheck
+        How the model meets each constraint.
+
+    Raises
+    ------
+    CertificateError
+        When the model or its certificate is wrong.
+    """
+    owner = _owners(rules, codes, weight)
+    supports = np.bincount(owner, weights=weight, minlength=len(rules))
+    tolerance = 1e-9 * max(1.0, float(weight.sum()))
+    class_weights: FloatArray = np.empty((len(rules), 0))
+    if target.is_number:
+        losses = _number_losses(rules, owner, target, weight, objective)
+        value = float(losses.sum())
+    else:
+        n_classes = len(target.classes)
+        flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
+        class_weights = flat.astype(np.float64).reshape(len(rules), n_classes)
+        losses, value = _class_losses(rules, class_weights, target, objective)
+        _each_same("the class weights", [rule.class_weights for rule in rules], class_weights, tolerance)
+    _each_same("the support", [rule.support for rule in rules], supports, tolerance)
+    for r, rule in enumerate(rules):
+        if rule.support < min_support - tolerance:
+            raise CertificateError(f"Rule {r} has support {rule.support}, below the least support {min_support}.")
+        if len({condition.feature for condition in rule.conditions}) < len(rule.conditions):
+            raise CertificateError(f"Rule {r} has two conditions on one feature.")
+    # Losses are sums over many samples, of terms that can be larger than the sum.
+    tolerance = 1e-8 * max(1.0, float(np.abs(losses).sum()), abs(value))
+    _each_same("the loss", [rule.loss for rule in rules], losses, tolerance)
+
+    depth = max(len(rule.conditions) for rule in rules)
+    if certificate.depth > max_depth or depth > certificate.depth:
+        raise CertificateError(
+            f"The rules have up to {depth} conditions; the certificate says {certificate.depth}, "
+            f"the limit is {max_depth}."
+        )
+    if len(rules) > max_leaves or certificate.leaves != len(rules):
+        raise CertificateError(
+            f"The model has {len(rules)} rules; the certificate says {certificate.leaves}, the limit is {max_leaves}."
+        )
+    _same("the value", certificate.value, value + _paid(rules, constraints), tolerance)
+    if certificate.bound > certificate.value + tolerance:
+        raise CertificateError(f"The bound {certificate.bound} is above the value {certificate.value}.")
+    if certificate.status == "optimal" and certificate.value - certificate.bound > 1e-6 * certificate.value + tolerance:
+        raise CertificateError(
+            f"The status is optimal, but the bound {certificate.bound} is below the value {certificate.value}."
+        )
+    if not constraints:
+        return ()
+    if samples is None:
+        raise ValueError("samples are needed to check constraints.")
+    y = target.values if target.is_number else target.labels
+    weight = np.where(weight > 0, samples.weight, 0.0)
+    answers = Answers(
+        tuple(rules),
+        rules.features,
+        rules.classes,
+        owner,
+        y,
+        weight,
+        samples.groups,
+        None if tree is None else paths_of(tree),
+    )
+    checks = audit(constraints, answers)
+    for found in checks:
+        if not found.met:
+            raise CertificateError(
+                f"The constraint {found.name} has the value {found.value}; it should be {found.sense} {found.limit}."
+            )
+    return checks
+
+
+def _paid(rules: RuleSet, constraints: Sequence[Constraint]) -> float:
+    """What the tests of the rules add to the loss."""
+    paid = 0.0
+    for budget in constraints:
+        if isinstance(budget, Budget) and budget.weight > 0:
+            for rule in rules:
+                tests = [rules.features[condition.feature].name for condition in rule.conditions]
+                paid += budget.weight * budget.price(tests) * rule.support
+    return paid
+
+
+def _owners(rules: RuleSet, codes: CodeArray, weight: FloatArray) -> npt.NDArray[np.intp]:
+    """The rule that each sample meets; every sample of positive weight meets exactly one."""
+    met = np.zeros(codes.shape[1], dtype=np.uint16)
+    owner = np.zeros(codes.shape[1], dtype=np.intp)
+    for r, rule in enumerate(rules):
+        inside = np.ones(codes.shape[1], dtype=bool)
+        for condition in rule.conditions:
+            allowed = np.zeros(256, dtype=bool)
+            allowed[list(condition.codes)] = True
+            inside &= allowed.take(codes[condition.feature])
+        met += inside
+        owner[inside] = r
+    wrong = np.flatnonzero((met != 1) & (weight > 0))
+    if len(wrong):
+        raise CertificateError(
+            f"{len(wrong)} training samples do not meet exactly one rule; the first is sample {wrong[0]}, "
+            f"which meets {met[wrong[0]]}."
+        )
+    return owner
+
+
+def _class_losses(
+    rules: RuleSet, class_weights: FloatArray, target: Target, objective: Objective
+) -> tuple[FloatArray, float]:
+    """The loss of every rule, and that of the model."""
+    labels = np.array([rule.label for rule in rules])
+    every = np.arange(len(rules))
+    if isinstance(objective, Score):
+        confusion = np.zeros((len(target.classes), len(target.classes)))
+        np.add.at(confusion.T, labels, class_weights)
+        return class_weights.sum(axis=1) - class_weights[every, labels], 1.0 - objective.score(confusion)
+    if isinstance(objective, LabelCosts):
+        losses = (class_weights @ objective.matrix(class_weights.sum(axis=0)))[every, labels]
+    else:
+        classes = target.classes.tolist()
+        losses = np.array([objective.loss(RuleStatistics(own, classes)) for own in class_weights])
+    return losses, float(losses.sum())
+
+
+def _number_losses(
+    rules: RuleSet, owner: npt.NDArray[np.intp], target: Target, weight: FloatArray, objective: Objective
+) -> FloatArray:
+    """The loss of every rule."""
+    losses = np.empty(len(rules))
+    for r, rule in enumerate(rules):
+        inside = (owner == r) & (weight > 0)
+        statistics = RuleStatistics(targets=target.values[inside], weights=weight[inside])
+        losses[r] = objective.loss(statistics)
+        claimed, found = float(rule.prediction), float(objective.predict(statistics))
+        _same(f"the prediction of rule {r}", claimed, found, 1e-9 * max(1.0, abs(found)))
+    return losses
+
+
+def _each_same(what: str, claimed: Sequence[Any], found: npt.NDArray[Any], tolerance: float) -> None:
+    """Compare what is claimed of each rule with what the data say, all at once."""
+    wrong = np.argwhere(np.abs(np.subtract(claimed, found)) > tolerance)
+    if len(wrong):
+        r = int(wrong[0, 0])
+        _same(f"{what} of rule {r}", claimed[r], found[r], tolerance)
+
+
+def _same(what: str, claimed: float | Sequence[float], found: float | FloatArray, tolerance: float) -> None:
+    if np.abs(np.subtract(claimed, found)).max(initial=0.0) > tolerance:
+        raise CertificateError(f"The certificate is wrong about {what}: it says {claimed}, the data say {found}.")

@@ -1,0 +1,271 @@
+"""The way from samples to a fitted model, whatever it predicts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from sklearn.utils import check_random_state
+
+from omtree.constraints import Constraint, MetricRow, Setting, check_constraints, restrict_features
+from omtree.constraints.compile import join_shapes
+from omtree.data.binning import Binning
+from omtree.data.table import Feature
+from omtree.deadline import Deadline
+from omtree.engines.answers import Outcome
+from omtree.engines.dispatch import OutOfTimeError, RulesSolver, TreeSolver
+from omtree.engines.rules.options import Options
+from omtree.errors import InfeasibleError
+from omtree.estimators.parameters import least_support, most_leaves
+from omtree.fit.checker import check
+from omtree.fit.feature_order import feature_positions
+from omtree.fit.infeasibility import conflicting, in_words, nearest
+from omtree.fit.pose import Pose
+from omtree.fit.search_space import search_space
+from omtree.fit.thresholds import ThresholdSearch, cuts_in_words
+from omtree.model.certificate import Certificate
+from omtree.model.rule_facts import Reader
+from omtree.objectives import Objective, Score
+from omtree.objectives.error import Error
+from omtree.problem.graph import Categories
+from omtree.problem.problem import Path, Problem, leaves_of
+from omtree.problem.rule_sums import TooManyRulesError
+from omtree.progress import reporter
+from omtree.sources.distant import rows_of
+from omtree.sources.samples import Training
+
+#: Most time for finding out why there is no model.
+REASON_SECONDS = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The parameters of an estimator that a fit follows; they mean what they mean there."""
+
+    max_depth: int
+    max_leaves: int | None
+    min_samples_leaf: float
+    structure: Literal["rules", "tree"]
+    constraints: Sequence[Constraint]
+    n_bins: int
+    categories: Categories
+    feature_order: Sequence[str] | str | None
+    gap: float
+    preset: Literal["paper"] | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    splits: Literal["multiway", "binary"]
+    max_children: int | None
+    binning: Binning | Literal["adaptive"]
+    cache_mb: float
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Plan:
+        """The plan in an estimator's parameters."""
+        return cls(**{name: parameters[name] for name in cls.__dataclass_fields__})
+
+    def fit(self, training: Training, objective: Objective, deadline: Deadline) -> tuple[Outcome, Certificate]:
+        """The best model, and what is known about it after an independent check."""
+        objective.check(training.target)
+        setting = self._setting(training)
+        constraints = check_constraints(self.constraints, setting)
+        binning = "quantile" if self.binning == "adaptive" else self.binning
+        features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
+        if dropped:
+            reasons = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
+            warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=4)
+        features = restrict_features(constraints, features, setting)
+        try:
+            outcome, samples = self._solve(training, features, objective, setting, deadline)
+        except InfeasibleError:
+            if not constraints:
+                raise
+            raise InfeasibleError(self._reason(training, features, objective, setting)) from None
+        if outcome.found.status == "interrupted":
+            warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=4)
+        return outcome, self._certificate(outcome, samples, objective, deadline)
+
+    def _setting(self, training: Training) -> Setting:
+        """What constraints are checked against."""
+        columns = training.columns
+        return Setting(
+            tuple(columns.names),
+            tuple(column.kind for column in columns),
+            {column.name: column.levels for column in columns if column.levels is not None},
+            tuple(training.target.classes.tolist()),
+            {name: column.levels for name, column in training.groups.items()},
+            self.structure,
+            int(self.max_depth),
+            most_leaves(self.max_leaves, self.max_depth, len(training)),
+        )
+
+    def _solve(
+        self,
+        training: Training,
+        features: tuple[Feature, ...],
+        objective: Objective,
+        setting: Setting,
+        deadline: Deadline,
+    ) -> tuple[Outcome, Training]:
+        """The best model over these features, or over finer thresholds, and the samples it was read off."""
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        n_jobs = effective_n_jobs(self.n_jobs)
+        progress = reporter(self.verbose)
+        # An order of tests is the order of the graph, where no other is asked for.
+        tests = join_shapes(constraint.shape(setting) for constraint in self.constraints).order
+        wanted = self.feature_order if self.feature_order is not None else tests or None
+        order = feature_positions(
+            wanted, training.columns.names, features, lambda: training.coded(features).table_and_means(features), seed
+        )
+        pose = self._pose(training, objective, setting, order)
+        search = TreeSolver(
+            objective,
+            self.splits,
+            self.max_children,
+            gap=self.gap,
+            n_jobs=n_jobs,
+            cache_mb=min(self.cache_mb, training.cache_mb),
+            table_mb=min(1024.0, training.cache_mb),
+        )
+        # The paper's thresholds are fixed quantiles.
+        n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
+        thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
+        if self.structure == "tree":
+            refined = thresholds.tree(features, search)
+            answer = refined.answer.after(deadline.elapsed)
+            assert answer.root is not None
+            problem, training = rows_of(refined.problem, training, leaves_of(answer.root))
+            return Outcome.of_tree(self._reader(problem, objective, training), answer, refined.rounds), training
+        before = deadline.elapsed
+        prepared = thresholds.better_problem(features, replace(search, splits="multiway", max_children=None))
+        interrupted = prepared.answer is not None and prepared.answer.solution.status == "interrupted"
+        spent = {"data": before, "thresholds": deadline.elapsed - before}
+        start: list[Path] = []
+        if prepared.answer is not None and prepared.answer.root is not None and prepared.on_all:
+            start = leaves_of(prepared.answer.root)
+        options = Options.paper() if self.preset == "paper" else Options()
+        options = replace(options, gap=self.gap, n_jobs=n_jobs, seed=seed)
+        found = RulesSolver(objective, options, progress)(
+            prepared.problem,
+            Deadline(0.0) if interrupted else deadline,
+            start=start,
+        )
+        found = replace(found, seconds={**spent, **found.seconds})
+        if interrupted and found.status != "optimal":
+            found = replace(found, status="interrupted")
+        problem, training = rows_of(prepared.problem, training, found.paths)
+        return Outcome.of_rules(self._reader(problem, objective, training), found, prepared.rounds), training
+
+    def _pose(
+        self,
+        training: Training,
+        objective: Objective,
+        setting: Setting,
+        order: Sequence[int] | None,
+    ) -> Pose:
+        return Pose(
+            objective,
+            max_depth=int(self.max_depth),
+            max_leaves=setting.max_leaves,
+            min_support=least_support(self.min_samples_leaf, training.total),
+            total=training.total,
+            categories=self.categories,
+            order=order,
+            constraints=tuple(self.constraints),
+            setting=setting,
+        )
+
+    @staticmethod
+    def _reader(problem: Problem, objective: Objective, training: Training) -> Reader:
+        return Reader(problem, objective, training.target, training.weight)
+
+    def _reason(self, training: Training, features: tuple[Feature, ...], objective: Objective, setting: Setting) -> str:
+        """Why there is no model, found with the thresholds as they are."""
+        deadline = Deadline(REASON_SECONDS)
+        plan = replace(self, binning="quantile" if self.binning == "adaptive" else self.binning)
+
+        def feasible(constraints: Sequence[Constraint], limit: Deadline) -> bool | None:
+            if limit.expired:
+                return None
+            try:
+                replace(plan, constraints=constraints)._solve(training, features, objective, setting, limit)
+            except InfeasibleError:
+                return False
+            except (OutOfTimeError, TooManyRulesError):
+                return None
+            return True
+
+        core = conflicting(self.constraints, feasible, deadline)
+        pose = self._pose(training, objective, setting, None)
+        problem = pose(training, features)
+        solver = TreeSolver(objective if not isinstance(objective, Score) else Error(), self.splits, self.max_children)
+
+        def least(additive: Problem, limit: Deadline) -> float | None:
+            try:
+                found = solver(additive, limit).solution
+            except InfeasibleError:
+                return None
+            return found.value if found.status == "optimal" else None
+
+        reached = []
+        for row in problem.rows:
+            if isinstance(row, MetricRow) and row.constraint in core and not deadline.expired:
+                value = nearest(problem, row, least, deadline)
+                if value is not None:
+                    reached.append((row, value))
+        leaves = "leaf" if setting.max_leaves == 1 else "leaves"
+        return in_words(core, reached, f"with {setting.max_leaves} {leaves}")
+
+    def _certificate(
+        self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline
+    ) -> Certificate:
+        """What is known about the model, after an independent check of it."""
+        found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
+        prices = problem.limits.prices
+        priced = prices is not None and prices.weight > 0
+        certificate = Certificate(
+            status=found.status,
+            value=found.value,
+            bound=found.bound,
+            weight=training.total,
+            unit=f"{objective.unit} plus the price of the tests" if priced else objective.unit,
+            counted=objective.counted and not priced,
+            score=objective.name if isinstance(objective, Score) else "",
+            structure=self.structure,
+            leaves=len(rules),
+            depth=tree.depth if self.structure == "tree" and tree is not None else rules.depth,
+            search_space=search_space(
+                problem,
+                self.structure,
+                self.splits,
+                cuts_in_words(self.binning, self.n_bins, problem.table.features, outcome.rounds),
+            ),
+            lp_value=found.lp_value,
+            exact_pricing=found.exact_pricing,
+            columns=found.columns,
+            rows=found.rows,
+            iterations=found.iterations,
+        )
+        solved = deadline.elapsed
+        used = {condition.feature for rule in rules for condition in rule.conditions}
+        checks = check(
+            rules,
+            certificate,
+            training.codes(rules.features, used),
+            training.target,
+            training.weight,
+            objective,
+            max_depth=problem.max_depth,
+            max_leaves=problem.max_leaves,
+            min_support=problem.min_support,
+            constraints=tuple(self.constraints),
+            samples=training.samples() if self.constraints else None,
+            tree=tree if self.structure == "tree" else None,
+        )
+        seconds = {**found.seconds, "check": deadline.elapsed - solved}
+        return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)

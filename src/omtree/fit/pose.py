@@ -1,0 +1,159 @@
+"""From samples and features to the problem that an engine solves."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from omtree.constraints import Constraint, Setting, compile_constraints, restrict_features
+from omtree.constraints.monotone import Monotony
+from omtree.constraints.samples import Strata
+from omtree.data.table import Feature, FloatArray, Table
+from omtree.objectives import LabelCosts, Objective, RuleStatistics
+from omtree.problem.graph import Categories, FeatureGraph
+from omtree.problem.losses import LinearLoss, Loss, RowLoss, RowNumbers
+from omtree.problem.problem import Path, Problem
+from omtree.sources.distant import CountedTraining
+from omtree.sources.samples import Training
+from omtree.sources.target import Target, samples_by_row
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """What stays the same while the thresholds of the features change.
+
+    Attributes
+    ----------
+    objective : Objective
+    max_depth, max_leaves : int
+    min_support : float
+        Least weight of a rule when the samples weigh `total`; a part of them needs its share of it.
+    total : float
+    categories : {"groups", "values"}
+    order : sequence of int or None
+        Positions of the features in the order of the graph's levels.
+    constraints : sequence of Constraint
+        Checked against the setting.
+    setting : Setting or None
+        Needed where there are constraints.
+    relaxed : bool
+        Leave out what constraints demand of rules and models; which features and values there are stays.
+    """
+
+    objective: Objective
+    max_depth: int
+    max_leaves: int
+    min_support: float
+    total: float
+    categories: Categories
+    order: Sequence[int] | None
+    constraints: Sequence[Constraint] = ()
+    setting: Setting | None = None
+    relaxed: bool = False
+
+    def __call__(self, training: Training, features: tuple[Feature, ...]) -> Problem:
+        """The problem for these samples, coded by these features."""
+        if self.setting is not None:
+            features = restrict_features(self.constraints, features, self.setting)
+        graph = FeatureGraph(features, self.categories, self.order)
+        training = training.coded(features)
+        if isinstance(training, CountedTraining):
+            return self._counted(training, graph)
+        # The share comes first: for all samples it is exactly one.
+        support = self.min_support * (training.total / self.total)
+        compiled = None
+        if self.constraints and self.setting is not None and not self.relaxed:
+            compiled = compile_constraints(self.constraints, self.setting, training.samples())
+        counted = compiled.strata if compiled is not None and (compiled.rows or compiled.curved) else None
+        table = self._table(training, features, counted)
+        loss = self._loss(table, training)
+        if counted is not None:
+            if not isinstance(loss, LinearLoss):
+                raise ValueError(
+                    f"Constraints over the whole model ({_of_samples(self.constraints)}) need an objective that "
+                    "charges every row by the predicted class; use 'error', 'balanced_error' or a score such as 'f1'."
+                )
+            loss = LinearLoss(np.ascontiguousarray(loss.costs[counted.label]))
+        problem = Problem(table, graph, loss, self.max_depth, self.max_leaves, support)
+        if compiled is None:
+            return problem
+        return replace(
+            problem,
+            min_support=max(support, compiled.demands.min_support),
+            rows=compiled.rows,
+            limits=compiled.limits(table),
+            class_of_stratum=None if counted is None else counted.label,
+            conflict=self._conflict(compiled.monotone, table, training),
+            curved=compiled.curved,
+            sums=compiled.sums(table),
+        )
+
+    def _counted(self, training: CountedTraining, graph: FeatureGraph) -> Problem:
+        """The problem for rows that are counted where they are."""
+        simple = isinstance(self.objective, LabelCosts) and not self.constraints
+        if not simple or (self.setting is not None and self.setting.structure == "rules"):
+            raise ValueError(
+                "Rows that are counted where they are allow trees without constraints and objectives that charge rows "
+                f"by the predicted class ('error', 'balanced_error'); {training.instead}."
+            )
+        assert isinstance(self.objective, LabelCosts)
+        loss = LinearLoss(self.objective.matrix(training.counts.totals))
+        table = training.totals(graph.features)
+        return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
+
+    def _table(self, training: Training, features: tuple[Feature, ...], strata: Strata | None) -> Table:
+        target = training.target
+        if target.is_number:
+            return training.number_table(features, self.objective.statistics(target.values, training.weight))
+        return training.table(features, strata)
+
+    def _loss(self, table: Table, training: Training) -> Loss:
+        target, weight = training.target, training.weight
+        return self.objective.kernel(table, target, weight) or own_loss(self.objective, table, target, weight)
+
+    def _conflict(self, monotone: Sequence[tuple[str, int]], table: Table, training: Training) -> Monotony | None:
+        """Whether two rules predict the wrong way round along a feature."""
+        position = {feature.name: i for i, feature in enumerate(table.features)}
+        wanted = [(position[name], direction) for name, direction in monotone if name in position]
+        if not wanted:
+            return None
+        target = training.target
+        start, targets, weights = samples_by_row(table, target, training.weight) if target.is_number else (None,) * 3
+
+        @functools.cache
+        def prediction(path: Path) -> float:
+            if start is None or targets is None or weights is None:
+                return path.label
+            rows = np.flatnonzero(path.covers(table.codes))
+            samples = np.concatenate([np.arange(start[row], start[row + 1]) for row in rows])
+            return float(self.objective.predict(RuleStatistics(targets=targets[samples], weights=weights[samples])))
+
+        return Monotony(table.features, tuple(wanted), prediction)
+
+
+def _of_samples(constraints: Sequence[Constraint]) -> str:
+    """The constraints over the whole model, for people."""
+    return ", ".join(constraint.title for constraint in constraints if constraint.level == "sample")
+
+
+def own_loss(objective: Objective, table: Table, target: Target, weight: FloatArray) -> RowLoss:
+    """The loss of an objective that is known in Python alone."""
+    classes = target.classes.tolist()
+    samples = samples_by_row(table, target, weight) if target.is_number else None
+
+    def loss(rows: RowNumbers, allowed: Sequence[bool] | None) -> tuple[float, int]:
+        if samples is None:
+            rule = RuleStatistics(table.statistics[rows].sum(axis=0), classes)
+            label = int(objective.predict(rule))
+            if allowed is not None and not allowed[label]:
+                return math.inf, label
+            return float(objective.loss(rule)), label
+        start, targets, weights = samples
+        of_rule = np.concatenate([np.arange(start[row], start[row + 1]) for row in rows])
+        return float(objective.loss(RuleStatistics(targets=targets[of_rule], weights=weights[of_rule]))), 0
+
+    return RowLoss(loss, max(1, len(classes)), objective.refines)

@@ -1,0 +1,178 @@
+"""The certificate: what is known about a fitted model, and how it became known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from omtree.report.text import number
+
+if TYPE_CHECKING:
+    from omtree.constraints.audit import ConstraintCheck
+
+#: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof.
+Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven about a fitted model.
+
+    Losses are in units of sample weight: with unit weights and ``objective="error"`` they count errors.
+
+    Attributes
+    ----------
+    status : {"optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"}
+        `optimal` is said only after a proof.
+    value : float
+        Loss of the model on the training rows.
+    bound : float
+        No model of the search space has a smaller loss than this.
+    weight : float
+        Sample weight of all training rows.
+    unit : str
+        What the loss is.
+    counted : bool
+        Whether the loss counts something, such as errors.
+    score : str
+        The score of which the loss is one minus, such as F1; empty where it is none.
+    structure : {"rules", "tree"}
+    leaves, depth : int
+        Rules (leaves) of the model, and most conditions in one.
+    search_space : str
+        The models among which the bound holds.
+    lp_value : float or None
+        Optimum of the linear relaxation over the rules, where it was solved.
+    exact_pricing : bool or None
+        Whether a last exact round showed that no rule was missing; None where no rules were priced.
+    columns, rows, iterations : int
+        Rules generated, coverage rows in the linear program, pricing rounds.
+    seconds : mapping of str to float
+        Time per phase.
+    total_seconds : float
+        Time of the whole fit.
+    constraints : tuple of ConstraintCheck
+        Every constraint with its value, limit and slack, recomputed on the returned rules.
+
+    Examples
+    --------
+    >>> certificate = Certificate("time_limit", 20.0, 15.0, 150.0, leaves=4, depth=2)
+    >>> certificate.gap
+    0.25
+    >>> print(certificate)
+    time limit reached: the model makes 20 errors, and no model can make fewer than 15
+      errors        20 of 150 (13.3 %)
+      lower bound   15 (gap 25.0 %)
+      model         4 rules, at most 2 conditions each
+    """
+
+    status: Status
+    value: float
+    bound: float
+    weight: float
+    unit: str = "errors"
+    counted: bool = True
+    score: str = ""
+    structure: Literal["rules", "tree"] = "rules"
+    leaves: int = 0
+    depth: int = 0
+    search_space: str = ""
+    lp_value: float | None = None
+    exact_pricing: bool | None = None
+    columns: int = 0
+    rows: int = 0
+    iterations: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    total_seconds: float = 0.0
+    constraints: tuple[ConstraintCheck, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """``(value - bound) / value``; 0 when the two are equal."""
+        return _relative(self.value, self.bound)
+
+    @property
+    def lp_gap(self) -> float | None:
+        """``(value - lp_value) / value``, the gap between the integer and the linear optimum."""
+        return None if self.lp_value is None else _relative(self.value, self.lp_value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, the two gaps included."""
+        return {**asdict(self), "seconds": dict(self.seconds), "gap": self.gap, "lp_gap": self.lp_gap}
+
+    def __str__(self) -> str:
+        value = number(self.value)
+        if self.counted:
+            value += f" of {number(self.weight)}"
+            value += f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
+        if self.structure == "tree":
+            size = f"{_count(self.leaves, 'leaf', 'leaves')}, depth {self.depth}"
+        else:
+            size = _count(self.leaves, "rule", "rules")
+            size += f", at most {_count(self.depth, 'condition', 'conditions')} each" if self.depth else " for all rows"
+        if self.score:
+            lines = [(self.score, number(1.0 - self.value)), ("upper bound", number(1.0 - self.bound))]
+        else:
+            lines = [(self.unit, value), ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)")]
+        if self.lp_value is not None and self.lp_gap is not None:
+            lines.append(("LP value", f"{number(self.lp_value)} (gap to it {100 * self.lp_gap:.1f} %)"))
+        lines.append(("model", size))
+        if self.search_space:
+            lines.append(("among", self.search_space))
+        lines += [("constraint" if place == 0 else "", _check(check)) for place, check in enumerate(self.constraints)]
+        if self.columns:
+            pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[self.exact_pricing]
+            rounds = _count(self.iterations, "round", "rounds")
+            lines.append(("work", f"{number(self.columns)} columns, {number(self.rows)} rows, {rounds}{pricing}"))
+        if self.total_seconds:
+            phases = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items())
+            lines.append(("seconds", f"{self.total_seconds:.2f}" + (f" ({phases})" if phases else "")))
+        width = max(14, 2 + max(len(name) for name, _ in lines))
+        return "\n".join([self._verdict(), *(f"  {name:<{width}}{text}" for name, text in lines)])
+
+    def _verdict(self) -> str:
+        """What is proven, in a sentence."""
+        value, bound = number(self.value), number(self.bound)
+        if self.counted:
+            verb, rest = f"the model makes {value} {self.unit}", f"no model can make fewer than {bound}"
+            none = "no model can make fewer"
+        elif self.score:
+            verb, none = f"the {self.score} of the model is {number(1.0 - self.value)}", "no model's is higher"
+            rest = f"no model's is above {number(1.0 - self.bound)}"
+        else:
+            verb, rest = f"the {self.unit} of the model is {value}", f"no model's is below {bound}"
+            none = "no model's is lower"
+        match self.status:
+            case "optimal":
+                return f"optimal: {verb}, and it is proven that {none}"
+            case "gap_reached":
+                return f"gap reached: {verb}, and {rest}"
+            case "time_limit":
+                return f"time limit reached: {verb}, and {rest}"
+            case "stopped":
+                return f"stopped at a limit on the work: {verb}, and {rest}"
+            case "interrupted":
+                return f"interrupted: {verb}, and {rest}"
+            case "infeasible":
+                return "infeasible: no model meets the limits and constraints"
+
+
+def _relative(value: float, bound: float) -> float:
+    if value <= bound:
+        return 0.0
+    return (value - bound) / abs(value) if value else math.inf
+
+
+def _check(check: ConstraintCheck) -> str:
+    if math.isnan(check.value):
+        return f"{check.name}: nothing to measure"
+    value = f"{check.name}: {number(check.value)}"
+    if math.isinf(check.limit):
+        return value
+    return f"{value}, {check.sense} {number(check.limit)} (slack {number(check.slack)})"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"

@@ -1,0 +1,133 @@
+"""What rules say of the training rows they cover: support, prediction, loss, and how the target is spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.data.table import FloatArray
+from omtree.objectives.objective import Objective, RuleStatistics, Score
+from omtree.problem.losses import LinearLoss
+from omtree.problem.problem import Problem
+from omtree.sources.target import Target
+
+Assignment = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """How the targets of a rule's training rows are spread, where the target is a number.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        Weighted mean, and the root of the mean squared distance from it.
+    quantiles : tuple of float
+        Smallest target, lower quartile, median, upper quartile and largest target.
+    """
+
+    mean: float
+    deviation: float
+    quantiles: tuple[float, float, float, float, float]
+
+    @classmethod
+    def of(cls, targets: FloatArray, weights: FloatArray) -> TargetSummary:
+        """Of some samples.
+
+        >>> TargetSummary.of(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
+        TargetSummary(mean=2.0, deviation=1.0, quantiles=(1.0, 1.0, 1.0, 3.0, 3.0))
+        """
+        mean = float(weights @ targets / weights.sum())
+        order = np.argsort(targets, kind="stable")
+        below = np.cumsum(weights[order])
+        places = np.searchsorted(below, np.array([0.25, 0.5, 0.75]) * below[-1] * (1 - 1e-12))
+        low, middle, high = targets[order[np.minimum(places, len(order) - 1)]].tolist()
+        deviation = float(np.sqrt(max(0.0, weights @ (targets - mean) ** 2 / weights.sum())))
+        return cls(mean, deviation, (float(targets[order[0]]), low, middle, high, float(targets[order[-1]])))
+
+
+@dataclass(frozen=True)
+class RuleFacts:
+    """What is known of one rule from its rows."""
+
+    support: float
+    class_weights: tuple[float, ...]
+    prediction: Any
+    loss: float
+    label: int
+    targets: TargetSummary | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Reads rules off a problem's rows.
+
+    Attributes
+    ----------
+    problem : Problem
+    objective : Objective
+    target : Target
+    weight : array of float
+        Of the samples.
+    """
+
+    problem: Problem
+    objective: Objective
+    target: Target
+    weight: FloatArray
+
+    def facts(self, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:
+        """Of every rule, given the rule of each merged row and the label of each rule."""
+        return self._numbers(rule_of_row, len(labels)) if self.target.is_number else self._classes(rule_of_row, labels)
+
+    def summary(self, rule_of_row: Assignment, rules: Sequence[int]) -> TargetSummary | None:
+        """The spread of the target over several rules; None where it is no number."""
+        if not self.target.is_number:
+            return None
+        inside = np.isin(self._rule_of_sample(rule_of_row), rules)
+        return TargetSummary.of(self.target.values[inside], self.weight[inside])
+
+    def _classes(self, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:
+        problem, n_rules = self.problem, len(labels)
+        columns = problem.table.statistics.T
+        sums = [np.bincount(rule_of_row, weights=column, minlength=n_rules) for column in columns]
+        strata: FloatArray = np.stack(sums, axis=1).astype(np.float64)
+        classes = self.target.classes.tolist()
+        weights = strata
+        if problem.class_of_stratum is not None:
+            weights = np.zeros((n_rules, len(classes)))
+            np.add.at(weights.T, problem.class_of_stratum, strata.T)
+        facts = []
+        for r, (own, label) in enumerate(zip(weights.tolist(), labels, strict=True)):
+            facts.append(RuleFacts(sum(own), tuple(own), classes[label], self._loss(strata[r], own, label), label))
+        return facts
+
+    def _loss(self, strata: FloatArray, class_weights: Sequence[float], label: int) -> float:
+        if isinstance(self.objective, Score):
+            # The score of the model is no sum over rules; the errors of a rule say best what it does to it.
+            return sum(class_weights) - class_weights[label]
+        if isinstance(self.problem.loss, LinearLoss):
+            return float(strata @ self.problem.costs[:, label])
+        return float(self.objective.loss(RuleStatistics(np.array(class_weights), self.target.classes.tolist())))
+
+    def _numbers(self, rule_of_row: Assignment, n_rules: int) -> list[RuleFacts]:
+        rule_of_sample = self._rule_of_sample(rule_of_row)
+        order = np.argsort(rule_of_sample, kind="stable")
+        bounds = np.searchsorted(rule_of_sample[order], np.arange(n_rules + 1))
+        facts = []
+        for r in range(n_rules):
+            samples = order[bounds[r] : bounds[r + 1]]
+            targets, weights = self.target.values[samples], self.weight[samples]
+            rule = RuleStatistics(targets=targets, weights=weights)
+            prediction, loss = float(self.objective.predict(rule)), float(self.objective.loss(rule))
+            summary = TargetSummary.of(targets, weights)
+            facts.append(RuleFacts(float(weights.sum()), (), prediction, loss, 0, summary))
+        return facts
+
+    def _rule_of_sample(self, rule_of_row: Assignment) -> Assignment:
+        # A sample of weight zero has row -1 and belongs to no rule.
+        return np.append(rule_of_row, -1)[self.problem.table.row_of]

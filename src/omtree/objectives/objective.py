@@ -1,0 +1,160 @@
+"""What an objective tells the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from omtree.data.table import FloatArray, Table
+from omtree.problem.losses import LinearLoss, Loss
+
+if TYPE_CHECKING:
+    from omtree.sources.target import Target
+
+Task = Literal["classification", "regression"]
+
+_NOTHING: FloatArray = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleStatistics:
+    """What an objective sees of a rule's training rows.
+
+    Attributes
+    ----------
+    class_weights : array of float
+        Sample weight of each class; empty where the target is a number.
+    classes : sequence
+        The classes, in the same order.
+    targets, weights : arrays of float
+        The target and the weight of every sample, where the target is a number; empty otherwise.
+    """
+
+    class_weights: FloatArray = field(default_factory=lambda: _NOTHING)
+    classes: Sequence[Any] = ()
+    targets: FloatArray = field(default_factory=lambda: _NOTHING)
+    weights: FloatArray = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def weight(self) -> float:
+        """Sample weight of the rule."""
+        return float(self.class_weights.sum() + self.weights.sum())
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean of the targets."""
+        return float(self.weights @ self.targets / self.weights.sum())
+
+
+class Objective:
+    """A loss that adds up over rules. Subclass it and define `loss`; the rest has defaults.
+
+    The loss of a rule is the least over what the rule could predict, so a model's loss is the sum over its rules.
+
+    Attributes
+    ----------
+    unit : str
+        What the loss is, for people; in the plural where `counted`.
+    counted : bool
+        Whether the loss counts something, as errors do.
+    tasks : tuple of {"classification", "regression"}
+        What it is made for.
+    refines : bool
+        Whether a rule never costs less than two rules that share its rows. So it is for every least sum of losses of
+        the rows, and then the engines can bound what they have not looked at; without it they look at everything.
+
+    Examples
+    --------
+    Rules should be pure, and impure ones cost their whole weight:
+
+    >>> class Impure(Objective):
+    ...     unit, tasks, refines = "rows in impure rules", ("classification",), True
+    ...     def loss(self, rule):
+    ...         return 0.0 if rule.class_weights.max() > 0.9 * rule.weight else rule.weight
+    >>> from omtree import OptimalTreeClassifier
+    >>> model = OptimalTreeClassifier(max_depth=1, objective=Impure(), binning="exact")
+    >>> model.fit([[1], [1], [2], [3]], ["a", "b", "b", "b"]).certificate_.value
+    2.0
+    """
+
+    unit: str = "loss"
+    counted: bool = False
+    tasks: tuple[Task, ...] = ("classification", "regression")
+    refines: bool = False
+
+    def loss(self, rule: RuleStatistics) -> float:
+        """What a rule with these rows costs."""
+        raise NotImplementedError(f"{type(self).__name__} does not define loss(rule); an objective needs it.")
+
+    def predict(self, rule: RuleStatistics) -> Any:
+        """What the rule predicts: the position of a class, or a number."""
+        return rule.mean if len(rule.class_weights) == 0 else int(rule.class_weights.argmax())
+
+    def check(self, target: Target) -> None:
+        """Complain about a target that the objective is not made for, in one sentence."""
+
+    def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray | None:
+        """What adds up over samples with numeric targets and suffices for the kernel's loss, a row per sample.
+
+        None means that it is not used.
+        """
+        return None
+
+    def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss | None:
+        """The same loss in the terms of the kernel; None means that `loss` itself is called."""
+        return None
+
+
+class LabelCosts(Objective):
+    """Objectives that charge every row by its class and by what its rule predicts."""
+
+    tasks = ("classification",)
+    refines = True
+
+    def matrix(self, totals: FloatArray) -> FloatArray:
+        """Costs ``[true, predicted]`` per unit of sample weight, given the weight of each class; zero or more."""
+        raise NotImplementedError
+
+    def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss | None:
+        """Costs by class."""
+        return LinearLoss(self.matrix(class_totals(target, weight)))
+
+
+class Score(Objective):
+    """Scores of the whole model, from 0 to 1, such as F1; ``1 - score`` is minimised.
+
+    They do not add up over rules, so `loss` is not defined; a rule may predict any class, not only its usual one.
+    """
+
+    tasks = ("classification",)
+    name: ClassVar[str]
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        """One minus the score."""
+        return f"1 - {self.name}"
+
+    def check(self, target: Target) -> None:
+        """Two classes are needed."""
+        n_classes = len(target.classes)
+        if n_classes != 2:
+            raise ValueError(
+                f"The {self.name} is about one class against another, and y has {n_classes} classes; make y one class "
+                "against the rest, or use objective='error', which is the micro average."
+            )
+
+    def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
+        """Plain errors, to begin with; the search for the best score chooses its own costs."""
+        return LinearLoss(1.0 - np.eye(len(target.classes)))
+
+    def score(self, confusion: FloatArray) -> float:
+        """The score from the weights ``confusion[true, predicted]``; the second class is the positive one."""
+        raise NotImplementedError
+
+
+def class_totals(target: Target, weight: FloatArray) -> FloatArray:
+    """Sample weight of each class."""
+    return np.bincount(target.labels, weights=weight, minlength=len(target.classes)).astype(np.float64)

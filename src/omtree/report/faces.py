@@ -1,0 +1,121 @@
+"""How a fitted model shows itself: the methods that every model has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from omtree.report.tree_picture import Direction
+
+
+class ModelFaces:
+    """Text, pictures and the report of a fitted model."""
+
+    def to_text(self) -> str:
+        """The model as plain text: the tree where there is one, else the list of its rules."""
+        from omtree.report.text import to_text
+
+        check_is_fitted(self, "certificate_")
+        return to_text(self)
+
+    def to_svg(self, direction: Direction = "auto", title: str = "") -> str:
+        """The model as a self-contained SVG picture.
+
+        A tree is drawn as one; rules that are no tree become a table with bars for how many rows each covers.
+
+        Parameters
+        ----------
+        direction : {"auto", "down", "right"}
+            Where a tree grows; with "auto" wide trees grow to the right.
+        title : str
+            What a screen reader says first; by default the size of the model.
+
+        Returns
+        -------
+        str
+        """
+        from omtree.report.svg import to_svg
+
+        check_is_fitted(self, "certificate_")
+        return to_svg(self, direction, title)
+
+    def to_dot(self) -> str:
+        """The model in the DOT language, for Graphviz."""
+        from omtree.export.dot import to_dot
+
+        check_is_fitted(self, "certificate_")
+        return to_dot(self)
+
+    def plot(self, ax: Any = None, direction: Direction = "auto") -> Any:
+        """Draw the model with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default a new figure of a suitable size.
+        direction : {"auto", "down", "right"}
+            Where a tree grows.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from omtree.report.plot import plot
+
+        check_is_fitted(self, "certificate_")
+        return plot(self, ax, direction)
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        y: Any = None,
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        title: str = "",
+    ) -> Path:
+        """Write everything there is to see of the model into one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write it.
+        X, y : array or data frame, and array, optional
+            The training data; with them the report shows how the model does on it.
+        X_test, y_test : array or data frame, and array, optional
+            Data that the model has not seen.
+        title : str
+            Heading of the report.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from omtree.report.page import write_report
+
+        check_is_fitted(self, "certificate_")
+        return write_report(self, path, X, y, X_test, y_test, title=title)
+
+    def _html_picture(self) -> str | None:
+        """The picture for a notebook, None before the fit."""
+        if not hasattr(self, "certificate_"):
+            return None
+        from omtree.report.notebook import to_html
+
+        return to_html(self)
+
+    def _repr_html_inner(self) -> Any:
+        picture = self._html_picture()
+        return super()._repr_html_inner() if picture is None else picture  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        picture = self._html_picture()
+        if picture is not None and "text/html" in bundle:
+            bundle["text/html"] = picture
+        return bundle

@@ -1,0 +1,25 @@
+"""What a notebook shows of a fitted model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omtree.report.svg import escape, to_svg
+
+
+def to_html(model: Any) -> str:
+    """The picture of a fitted model, with what is proven about it below.
+
+    Parameters
+    ----------
+    model : fitted model
+
+    Returns
+    -------
+    str
+        A piece of HTML that carries all it needs; a wide picture scrolls.
+    """
+    verdict = escape(str(model.certificate_).splitlines()[0])
+    frame = "overflow:auto;max-height:46em;background:#fff;color:#1c2733;border:1px solid #d3dce5;border-radius:6px"
+    line = "margin:0;padding:8px 18px;border-top:1px solid #d3dce5;font:13px sans-serif;color:#566473"
+    return f'<div style="{frame}">{to_svg(model)}<p style="{line}">{verdict}</p></div>'

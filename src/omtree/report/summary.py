@@ -1,0 +1,130 @@
+"""What is inside a leaf: bars of its classes, or a small box plot of its target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from omtree.model.rule_facts import TargetSummary
+from omtree.model.rules import Rule, RuleSet
+from omtree.report.colours import class_colours
+from omtree.report.measure import text_width
+from omtree.report.scene import Box, Disc, Line, Mark, Words
+from omtree.report.text import number
+from omtree.report.words import amount, answer, counts_rows, percent, shorten
+
+#: Classes beyond this many share one colour, and one part of every bar.
+MOST_COLOURS = 12
+_THINNEST = 0.75
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """Draws and words the content of the leaves of one model, all on one scale."""
+
+    classes: tuple[Any, ...]
+    total: float
+    rows: bool
+    low: float = 0.0
+    high: float = 1.0
+
+    @classmethod
+    def of(cls, rules: RuleSet) -> Summaries:
+        """The scale that suits all the rules."""
+        ends = [rule.targets.quantiles for rule in rules if rule.targets is not None]
+        low, high = min((q[0] for q in ends), default=0.0), max((q[4] for q in ends), default=1.0)
+        rows = counts_rows([rule.support for rule in rules])
+        return cls(rules.classes, rules.support or 1.0, rows, low, high if high > low else low + 1.0)
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """One colour per class shown."""
+        return class_colours(min(len(self.classes), MOST_COLOURS))
+
+    def amount(self, support: float) -> str:
+        """The support, and its share of everything."""
+        return f"{amount(support, self.rows)} ({percent(support / self.total)})"
+
+    def short(self, rule: Rule) -> str:
+        """One short line for a leaf: how sure the answer is, and of how many rows."""
+        if rule.targets is not None:
+            return f"± {number(rule.targets.deviation)} · {amount(rule.support, self.rows)}"
+        if not rule.class_weights:
+            return amount(rule.support, self.rows)
+        return f"{percent(self._share(rule))} of {amount(rule.support, self.rows)}"
+
+    def words(self, rule: Rule) -> str:
+        """A sentence for a leaf."""
+        text = f"predicts {answer(rule.prediction)}; {self.amount(rule.support)}"
+        if rule.targets is not None:
+            low, lower, median, upper, high = map(number, rule.targets.quantiles)
+            spread = f"mean {number(rule.targets.mean)}, median {median}, half between {lower} and {upper}"
+            return f"{text}; {spread}, all between {low} and {high}"
+        parts = sorted(zip(rule.class_weights, self.classes, strict=False), key=lambda part: -part[0])
+        shares = [f"{shorten(str(c))} {percent(w / (rule.support or 1.0))}" for w, c in parts[:8] if w > 0]
+        return f"{text}: {', '.join(shares)}" if shares else text
+
+    def marks(self, rule: Rule, x: float, y: float, width: float, height: float) -> list[Mark]:
+        """The bar of the classes, or the box plot, inside this frame."""
+        if rule.targets is not None:
+            return self._box_plot(rule.targets, x, y, width, height)
+        return self._bar(rule.class_weights, x, y, width, height)
+
+    def legend(self, x: float, y: float, room: float) -> tuple[list[Mark], float]:
+        """What the colours, or the box plots, mean; and the height this takes."""
+        if not self.classes:
+            text = f"{number(self.low)} to {number(self.high)}: whiskers all rows, box the middle half, dot the mean"
+            if text_width(text, 11) > room:
+                text = f"{number(self.low)} to {number(self.high)}"
+            return [Words(x, y + 10, text, 11, "start", "soft")], 16.0
+        marks: list[Mark] = []
+        left, top = x, y
+        for i, name in enumerate(self._names()):
+            wide = 20 + text_width(name, 11)
+            if left > x and left + wide > x + room:
+                left, top = x, top + 18
+            marks.append(Box(left, top + 1, 11, 11, self._style(i)))
+            marks.append(Box(left, top + 1, 11, 11, "frame"))
+            marks.append(Words(left + 16, top + 11, name, 11, "start", "soft"))
+            left += wide + 14
+        return marks, top - y + 18
+
+    def _names(self) -> list[str]:
+        names = [shorten(str(c), 40) for c in self.classes[:MOST_COLOURS]]
+        more = len(self.classes) - MOST_COLOURS
+        return [*names, f"{more} more classes"] if more > 0 else names
+
+    def _share(self, rule: Rule) -> float:
+        return rule.class_weights[rule.label] / rule.support if rule.support else 0.0
+
+    def _style(self, i: int) -> str:
+        return f"c{i}" if i < MOST_COLOURS else "rest"
+
+    def _bar(self, weights: tuple[float, ...], x: float, y: float, width: float, height: float) -> list[Mark]:
+        total = sum(weights)
+        marks: list[Mark] = []
+        if total > 0:
+            shown = [*weights[:MOST_COLOURS], sum(weights[MOST_COLOURS:])]
+            before = 0.0
+            for i, weight in enumerate(shown):
+                wide = width * weight / total
+                if wide >= _THINNEST:
+                    marks.append(Box(x + width * before / total, y, wide, height, self._style(i)))
+                before += weight
+        return [*marks, Box(x, y, width, height, "frame")]
+
+    def _box_plot(self, targets: TargetSummary, x: float, y: float, width: float, height: float) -> list[Mark]:
+        def at(value: float) -> float:
+            return x + width * (value - self.low) / (self.high - self.low)
+
+        low, lower, median, upper, high = (at(q) for q in targets.quantiles)
+        middle = y + height / 2
+        return [
+            Line(x, y + height, x + width, y + height, "rule"),
+            Line(low, middle, high, middle, "frame"),
+            Line(low, y + 2, low, y + height - 2, "frame"),
+            Line(high, y + 2, high, y + height - 2, "frame"),
+            Box(lower, y, max(upper - lower, 0.5), height, "spread"),
+            Line(median, y, median, y + height, "strong", 2),
+            Disc(at(targets.mean), middle, 2, "ink"),
+        ]

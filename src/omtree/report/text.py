@@ -1,0 +1,90 @@
+"""Models as plain text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from omtree.model.rules import Rule, RuleSet
+    from omtree.model.tree import Tree, TreeNode
+
+
+def to_text(model: Any) -> str:
+    """A fitted model as plain text: the tree where there is one, else the list of its rules.
+
+    Parameters
+    ----------
+    model : fitted model, RuleSet or Tree
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from omtree.data.table import Feature
+    >>> from omtree.problem.graph import Condition
+    >>> from omtree.model.rules import Rule, RuleSet
+    >>> size = Feature("size", 0, "ordinal", 2, False, levels=("S", "L"))
+    >>> small = Rule((Condition(0, (0,), "size is S"),), 3.0, (3.0, 0.0), "no", 0.0, 0)
+    >>> large = Rule((Condition(0, (1,), "size is L"),), 1.0, (0.0, 1.0), "yes", 0.0, 1)
+    >>> print(to_text(RuleSet([small, large], [size], ["no", "yes"])))
+    1  if size is S then no
+       weight 3 (75.0 %): no 100.0 %
+    2  if size is L then yes
+       weight 1 (25.0 %): yes 100.0 %
+    """
+    tree = getattr(model, "tree_", None)
+    return str(tree if tree is not None else getattr(model, "rules_", model))
+
+
+def rules_to_text(rules: RuleSet) -> str:
+    """One rule after the other, each with its weight and the shares of its classes."""
+    width = len(str(len(rules)))
+    lines = []
+    for number, rule in enumerate(rules, start=1):
+        lines.append(f"{number:>{width}}  {rule}")
+        lines.append(f"{'':>{width}}  {_content(rule, rules)}")
+    return "\n".join(lines)
+
+
+def tree_to_text(tree: Tree) -> str:
+    """The tree, indented; a leaf says what it predicts."""
+    rules = tree.rules
+    lines: list[str] = []
+
+    def draw(node: TreeNode, lead: str, stem: str) -> None:
+        text = str(node.condition) if node.condition is not None else "all rows"
+        if node.rule is None:
+            lines.append(f"{lead}{text}")
+        else:
+            rule = rules[node.rule]
+            lines.append(f"{lead}{text}: {_answer(rule.prediction)}  [{_content(rule, rules)}]")
+        for child in node.children:
+            last = child == node.children[-1]
+            draw(tree.nodes[child], stem + ("`-- " if last else "|-- "), stem + ("    " if last else "|   "))
+
+    draw(tree.nodes[0], "", "")
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    """A weight or a loss: whole numbers without a fraction, others with at most four significant decimals."""
+    if abs(value - round(value)) < 1e-9 * max(1.0, abs(value)):
+        return f"{round(value):,}"
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def _content(rule: Rule, rules: RuleSet) -> str:
+    """How heavy the rule is, and what is in it: the shares of the classes, or the spread of the target."""
+    weight = f"weight {number(rule.support)} ({100 * rule.support / rules.support:.1f} %)"
+    if rule.targets is not None:
+        low, lower, median, upper, high = map(number, rule.targets.quantiles)
+        return f"{weight}: median {median}, half in {lower} .. {upper}, all in {low} .. {high}"
+    shares = sorted(zip(rule.class_weights, rules.classes, strict=True), key=lambda pair: -pair[0])
+    texts = [f"{label} {100 * share / rule.support:.1f} %" for share, label in shares if share > 0]
+    return f"{weight}: {', '.join(texts)}" if texts else weight
+
+
+def _answer(prediction: Any) -> str:
+    return number(prediction) if isinstance(prediction, float) else str(prediction)

@@ -1,5 +1,0 @@
-"""Fitted models for people to read."""
-
-from omtree.show.text import to_text
-
-__all__ = ["to_text"]

@@ -1,0 +1,75 @@
+"""Trees under constraints over the model, against the list of all that trees attain."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from helpers import datasets
+from omtree.deadline import Deadline
+from omtree.engines.reductions.tree_master import Closed, Priced, TreeMaster, close_gap
+from omtree.engines.trees import solve_general
+from omtree.engines.trees.fronts import attainable
+from omtree.problem.graph import FeatureGraph
+from omtree.problem.losses import LinearLoss
+from omtree.problem.problem import GlobalRow, Problem
+
+FOREVER = Deadline(None)
+
+
+def random_problem(rng: np.random.Generator, n_rows: int) -> Problem:
+    """Depth 3, with a floor or a window for what the labels add up to."""
+    table = datasets.random_table(rng, n_features=3, n_rows=30, max_values=4, n_classes=2)
+    n_strata, n_labels = table.statistics.shape[1], 2
+    weight = table.statistics.sum(axis=0)
+    rows = []
+    for number in range(n_rows):
+        coefficient = rng.integers(-3, 4, size=(n_strata, n_labels)) / 1.0
+        low, high = weight @ coefficient.min(axis=1), weight @ coefficient.max(axis=1)
+        middle = low + (high - low) * rng.uniform(0.2, 0.9)
+        rows.append(GlobalRow(f"floor {number}", coefficient, middle))
+        if rng.random() < 0.5:
+            rows.append(GlobalRow(f"ceiling {number}", -coefficient, -middle - 0.1 * (high - low)))
+    graph = FeatureGraph(table.features)
+    return Problem(table, graph, LinearLoss(1.0 - np.eye(2)), 3, 5, float(rng.integers(1, 4)), rows=tuple(rows))
+
+
+def solved(problem: Problem, **options: bool) -> tuple[float, Closed]:
+    """The bound of the column generation, and the answer."""
+
+    def search(additive: Problem, deadline: Deadline) -> Priced:
+        found = solve_general(additive, deadline=deadline)
+        return Priced([root for root in found.trees if root is not None], found.bound, found.status == "optimal")
+
+    master = TreeMaster(problem, search, **options)
+    relaxed = master.run(FOREVER)
+    if relaxed.bound == math.inf:
+        return math.inf, Closed(None, math.inf, True)
+    return relaxed.bound, close_gap(master, relaxed, FOREVER, partial(attainable))
+
+
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_equals_the_best_of_all_vectors(n_rows: int) -> None:
+    """The answer is the least loss of all trees that meet the constraints, wherever the column generation starts."""
+    feasible = 0
+    for seed in range(8):
+        problem = random_problem(np.random.default_rng([seed, n_rows]), n_rows)
+        forms = np.stack([problem.costs, *(row.coefficient for row in problem.rows)])
+        bare = Problem(problem.table, problem.graph, problem.loss, 3, 5, problem.min_support)
+        prices = np.zeros(len(forms))
+        prices[0] = 1.0
+        every = attainable(bare, forms, prices, math.inf)
+        assert every.complete
+        limits = np.array([row.at_least for row in problem.rows])
+        allowed = (every.vectors[:, 1:] >= limits - 1e-9).all(axis=1)
+        expected = float(every.vectors[allowed, 0].min()) if allowed.any() else math.inf
+        feasible += bool(allowed.any())
+        for shallow_first in (True, False):
+            bound, closed = solved(problem, shallow_first=shallow_first)
+            assert closed.complete
+            assert (math.inf if closed.best is None else closed.best.loss) == pytest.approx(expected)
+            assert bound <= expected + 1e-6
+    assert feasible >= 4

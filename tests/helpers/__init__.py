@@ -1,0 +1,1 @@
+"""What several tests share: data, cases, and oracles written apart from the engines."""
