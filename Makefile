@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
+KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
+NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
 .PHONY: demo docs pictures fit test lint format sanitize clean build bench bench-paper bench-large bench-rivals \
   bench-report
@@ -35,12 +36,12 @@ lint: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run -Werror native/*.cpp native/*.hpp
+	$(BIN)/clang-format --dry-run -Werror $(filter-out %.inc,$(KERNEL))
 
 format: build
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i native/*.cpp native/*.hpp
+	$(BIN)/clang-format -i $(filter-out %.inc,$(KERNEL))
 
 # The site, in build/site; a link that leads nowhere or a docstring that cannot be read is an error.
 docs: $(VENV)/.docs

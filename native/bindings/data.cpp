@@ -1,0 +1,126 @@
+// Coding of columns, texts and quantiles for Python.
+#include "bindings/arrays.hpp"
+
+#include "data/coding.hpp"
+#include "data/quantiles.hpp"
+#include "data/texts.hpp"
+
+namespace omtree::bindings {
+
+namespace {
+
+using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
+
+omtree::Numbers numbers(const Column &array) {
+    return {array.data(), array.stride(0), array.size()};
+}
+
+void bind_coding(nb::module_ &m) {
+    m.def("bin_codes",
+          [](Column values, Vector<double> thresholds, std::uint8_t missing, MutableVector<std::uint8_t> codes) {
+              if (values.size() != codes.size()) {
+                  throw nb::value_error("bin_codes: values and codes differ in length");
+              }
+              const auto in = numbers(values);
+              const auto cuts = view(thresholds);
+              const auto out = view(codes);
+              nb::gil_scoped_release release;
+              omtree::bin_codes(in, cuts, missing, out);
+          });
+    m.def("merge_rows", [](Matrix<std::uint8_t> codes, MutableVector<std::int64_t> row_of) {
+        if (codes.shape(1) != row_of.size()) {
+            throw nb::value_error("merge_rows: codes and row_of differ in length");
+        }
+        const std::span<const std::uint8_t> in(codes.data(), codes.size());
+        const auto out = view(row_of);
+        std::vector<std::uint32_t> first;
+        {
+            nb::gil_scoped_release release;
+            first = omtree::merge_rows(in, out);
+        }
+        return to_numpy(std::move(first));
+    });
+    m.def("count_classes", [](Vector<std::int64_t> row_of, Vector<std::int64_t> classes, Vector<double> weights,
+                              nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> counts) {
+        if (classes.size() != row_of.size() || (weights.size() != 0 && weights.size() != row_of.size())) {
+            throw nb::value_error("count_classes: rows, classes and weights differ in length");
+        }
+        const auto rows = view(row_of);
+        const auto labels = view(classes);
+        const auto weight = view(weights);
+        const std::span<double> out(counts.data(), counts.size());
+        const std::size_t n_classes = counts.shape(1);
+        nb::gil_scoped_release release;
+        omtree::count_classes(rows, labels, weight, n_classes, out);
+    });
+    m.def("count_codes", [](Vector<std::int32_t> codes, std::size_t n_codes, Vector<std::int64_t> classes,
+                            std::size_t n_classes, Vector<double> weights) {
+        if ((classes.size() != 0 && classes.size() != codes.size()) ||
+            (weights.size() != 0 && weights.size() != codes.size())) {
+            throw nb::value_error("count_codes: codes, classes and weights differ in length");
+        }
+        const auto in = view(codes);
+        const auto labels = view(classes);
+        const auto weight = view(weights);
+        std::vector<double> counts;
+        std::vector<double> totals(n_codes + 1);
+        {
+            nb::gil_scoped_release release;
+            counts = omtree::count_codes(in, n_codes, labels, n_classes, weight);
+            for (std::size_t i = 0; i < counts.size(); ++i) {
+                totals[i / n_classes] += counts[i];
+            }
+        }
+        return std::pair(std::move(totals), to_numpy(std::move(counts), n_codes + 1, n_classes));
+    });
+}
+
+void bind_texts(nb::module_ &m) {
+    // Whoever hands over the cells may need the interpreter for it, so it is not released.
+    m.def("code_texts", [](nb::capsule stream) {
+        auto *cells = static_cast<omtree::ArrowStream *>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+        if (cells == nullptr) {
+            nb::raise_python_error();
+        }
+        if (cells->release == nullptr) {
+            throw nb::value_error("code_texts: the stream was read before");
+        }
+        omtree::CodedTexts coded = omtree::code_texts(*cells);
+        return std::tuple(to_numpy(std::move(coded.codes)), std::move(coded.levels), coded.has_missing);
+    });
+}
+
+void bind_quantiles(nb::module_ &m) {
+    m.def("few_distinct", [](Column values, Vector<double> weights, std::size_t limit) {
+        if (weights.size() != 0 && weights.size() != values.size()) {
+            throw nb::value_error("few_distinct: values and weights differ in length");
+        }
+        const auto in = numbers(values);
+        const auto weight = view(weights);
+        std::vector<double> distinct;
+        {
+            nb::gil_scoped_release release;
+            distinct = omtree::few_distinct(in, weight, limit);
+        }
+        return to_numpy(std::move(distinct));
+    });
+    m.def("quantile_cuts", [](Column values, Vector<double> weights, std::size_t n_bins) {
+        if (weights.size() != 0 && weights.size() != values.size()) {
+            throw nb::value_error("quantile_cuts: values and weights differ in length");
+        }
+        const auto in = numbers(values);
+        const auto weight = view(weights);
+        nb::gil_scoped_release release;
+        return omtree::quantile_cuts(in, weight, n_bins);
+    });
+}
+
+} // namespace
+
+void bind_data(nb::module_ &m) {
+    bind_coding(m);
+    bind_texts(m);
+    bind_quantiles(m);
+}
+
+} // namespace omtree::bindings

@@ -1,0 +1,9 @@
+// The module `omtree._native`; only this folder knows Python.
+#include "bindings/arrays.hpp"
+
+NB_MODULE(_native, m) {
+    omtree::bindings::bind_data(m);
+    omtree::bindings::bind_loss(m);
+    omtree::bindings::bind_trees(m);
+    omtree::bindings::bind_rules(m);
+}

@@ -1,0 +1,301 @@
+// The searches for trees for Python.
+#include "bindings/arrays.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "data/joint_counts.hpp"
+#include "trees/distant_tables.hpp"
+#include "trees/general_fronts.hpp"
+#include "trees/general_search.hpp"
+#include "trees/search.hpp"
+
+namespace omtree::bindings {
+
+namespace {
+
+nb::object tree_as_lists(const omtree::SearchTree &tree) {
+    if (tree.empty()) {
+        return nb::none();
+    }
+    nb::list nodes;
+    for (const omtree::SearchNode &node : tree) {
+        nb::list branches;
+        for (const auto &[codes, child] : node.branches) {
+            nb::list members;
+            for (const std::uint8_t code : codes) {
+                members.append(static_cast<int>(code));
+            }
+            branches.append(nb::make_tuple(members, child));
+        }
+        nodes.append(nb::make_tuple(node.label, node.feature, node.complement, branches));
+    }
+    return nodes;
+}
+
+nb::list trees_as_lists(const std::vector<omtree::SearchTree> &trees) {
+    nb::list lists;
+    for (const omtree::SearchTree &tree : trees) {
+        lists.append(tree_as_lists(tree));
+    }
+    return lists;
+}
+
+nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
+    return nb::make_tuple(result.losses, trees_as_lists(result.trees), result.bound, result.finished, interrupted,
+                          result.statistics.subproblems, result.statistics.cache_hits, result.statistics.cache_entries);
+}
+
+omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
+                                     const std::vector<int> &order, const std::uint8_t *codes) {
+    omtree::SearchFeature feature;
+    feature.n_codes = n_codes;
+    feature.family = family == "interval" ? omtree::Family::interval
+                     : family == "subset" ? omtree::Family::subset
+                     : family == "run"    ? omtree::Family::run
+                                          : omtree::Family::value;
+    feature.has_missing = has_missing;
+    feature.order.assign(order.begin(), order.end());
+    feature.codes = codes;
+    return feature;
+}
+
+void bind_search(nb::module_ &m) {
+    m.def(
+        "search_trees",
+        [](Matrix<std::uint8_t> codes, Matrix<double> counts, Matrix<double> costs, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
+           double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size) {
+            if (costs.shape(0) != counts.shape(1) || costs.shape(1) == 0) {
+                throw nb::value_error("search_trees: costs must have a row per class and a column per label");
+            }
+            if (counts.shape(1) > 256) {
+                throw nb::value_error("search_trees: there may be at most 256 classes");
+            }
+            omtree::SearchProblem problem;
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                          codes.data() + columns[i] * codes.shape(1)));
+            }
+            problem.n_rows = counts.shape(0);
+            problem.n_classes = static_cast<int>(counts.shape(1));
+            problem.counts = {counts.data(), counts.size()};
+            problem.costs = {costs.data(), costs.size()};
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.min_support = min_support;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.use_bounds = use_bounds;
+            problem.use_cache = use_cache;
+            problem.every_size = every_size;
+            problem.counting = counting == "bits"        ? omtree::Counting::bits
+                               : counting == "histogram" ? omtree::Counting::histogram
+                               : counting == "tables"    ? omtree::Counting::tables
+                                                         : omtree::Counting::automatic;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::SearchResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::search_trees(problem, control); });
+            return search_answer(result, interrupted);
+        },
+        nb::arg("codes"), nb::arg("counts"), nb::arg("costs"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
+        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
+        nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
+        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
+        nb::arg("every_size"));
+}
+
+/// Rows that Python knows how to count.
+class CalledSource final : public omtree::JointSource {
+  public:
+    CalledSource(nb::callable call, std::shared_ptr<omtree::Control> control)
+        : call_(std::move(call)), control_(std::move(control)) {}
+
+    std::vector<double> tables(std::span<const std::int32_t> sets, int width) override {
+        nb::gil_scoped_acquire acquire;
+        auto *copy = new std::vector<std::int32_t>(sets.begin(), sets.end());
+        nb::capsule owner(copy, [](void *p) noexcept { delete static_cast<std::vector<std::int32_t> *>(p); });
+        const auto columns = static_cast<std::size_t>(width);
+        nb::ndarray<nb::numpy, std::int32_t, nb::ndim<2>> array(copy->data(), {copy->size() / columns, columns}, owner);
+        const nb::object stopped = nb::cpp_function([control = control_] {
+            return control->cancelled || control->stop || std::chrono::steady_clock::now() >= control->until;
+        });
+        const nb::object answer = call_(array, stopped);
+        if (answer.is_none()) {
+            control_->stop = true;
+            throw omtree::Stopped{};
+        }
+        const auto counts = nb::cast<Vector<double>>(answer);
+        return {counts.data(), counts.data() + counts.size()};
+    }
+
+  private:
+    nb::callable call_;
+    std::shared_ptr<omtree::Control> control_;
+};
+
+void bind_joint_counts(nb::module_ &m) {
+    m.def("count_joint",
+          [](Matrix<std::uint8_t> codes, Vector<std::uint16_t> labels, Vector<double> weights,
+             Matrix<std::int32_t> sets, const std::vector<int> &n_codes, int n_classes, MutableVector<double> tables) {
+              const auto width = static_cast<int>(sets.shape(1));
+              const std::span<const std::int32_t> all(sets.data(), sets.size());
+              const bool known = std::all_of(all.begin(), all.end(), [&](std::int32_t f) {
+                  return f >= 0 && f < static_cast<std::int32_t>(n_codes.size());
+              });
+              if (width == 0 || n_classes < 1 || n_classes > 256 || codes.shape(0) != n_codes.size() ||
+                  codes.shape(1) != labels.size() || (weights.size() != 0 && weights.size() != labels.size()) ||
+                  !known || tables.size() != omtree::joint_size(all, width, n_codes, n_classes)) {
+                  throw nb::value_error("count_joint: codes, labels, weights, sets and tables do not fit together");
+              }
+              const omtree::RowBlock block{{codes.data(), codes.size()}, view(labels), view(weights)};
+              nb::gil_scoped_release release;
+              omtree::count_joint(block, 0, labels.size(), all, width, n_codes, n_classes, tables.data());
+          });
+    m.def(
+        "search_tables",
+        [](nb::callable tables, Vector<double> totals, Matrix<double> costs, const std::vector<int> &n_codes,
+           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, double min_support, bool binary,
+           int max_children, int n_threads, std::size_t cache_bytes, std::size_t table_bytes, double seconds,
+           bool whole, bool every_size) {
+            if (costs.shape(0) != totals.size() || costs.shape(1) == 0 || totals.size() > 256) {
+                throw nb::value_error("search_tables: costs must have a row for each of at most 256 classes");
+            }
+            omtree::SearchProblem problem;
+            for (std::size_t i = 0; i < n_codes.size(); ++i) {
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i], nullptr));
+            }
+            problem.n_rows = 1;
+            problem.n_classes = static_cast<int>(totals.size());
+            problem.counts = view(totals);
+            problem.costs = {costs.data(), costs.size()};
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.min_support = min_support;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.every_size = every_size;
+            const auto control = std::make_shared<omtree::Control>();
+            control->until = moment(seconds);
+            CalledSource source(std::move(tables), control);
+            omtree::SearchResult result;
+            const bool interrupted = interruptibly(control->cancelled, [&] {
+                result = omtree::search_tables(problem, source, whole, table_bytes, *control);
+            });
+            return search_answer(result, interrupted);
+        },
+        nb::arg("tables"), nb::arg("totals"), nb::arg("costs"), nb::kw_only(), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
+        nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
+        nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
+}
+
+void bind_general_search(nb::module_ &m) {
+    m.def(
+        "search_general",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes, double seconds,
+           bool use_bounds, bool use_cache) {
+            omtree::GeneralProblem problem =
+                general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.binary = binary;
+            problem.max_children = binary ? 2 : max_children;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.use_bounds = use_bounds;
+            problem.use_cache = use_cache;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::SearchResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::search_general(problem, control); });
+            return search_answer(result, interrupted);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
+        nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
+        nb::arg("use_bounds"), nb::arg("use_cache"));
+}
+
+void bind_fronts(nb::module_ &m) {
+    m.def(
+        "attainable_vectors",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, Matrix<double> costs,
+           nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> forms,
+           const std::vector<std::string> &sense, double test_weight, Matrix<double> demands, Vector<double> at_least,
+           double budget, double least, std::size_t most_vectors, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds, bool use_bounds,
+           bool use_cache) {
+            using Sense = omtree::FrontTask::Sense;
+            omtree::FrontTask task;
+            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            task.problem.max_depth = max_depth;
+            task.problem.max_leaves = max_leaves;
+            task.problem.binary = binary;
+            task.problem.max_children = binary ? 2 : max_children;
+            task.problem.cache_bytes = cache_bytes;
+            task.problem.use_bounds = use_bounds;
+            task.problem.use_cache = use_cache;
+            task.n_forms = static_cast<int>(forms.shape(0));
+            task.n_strata = static_cast<int>(forms.shape(1));
+            task.n_labels = static_cast<int>(forms.shape(2));
+            if (sense.size() != forms.shape(0) || demands.shape(0) != at_least.size() ||
+                forms.shape(0) + at_least.size() > static_cast<std::size_t>(omtree::FrontTask::most_numbers) ||
+                costs.shape(0) != forms.shape(1) || costs.shape(1) != forms.shape(2)) {
+                throw nb::value_error("attainable_vectors: the shapes do not fit");
+            }
+            task.costs.assign(costs.data(), costs.data() + costs.size());
+            task.forms.assign(forms.data(), forms.data() + forms.size());
+            for (const std::string &name : sense) {
+                task.sense.push_back(name == "min" ? Sense::least : name == "max" ? Sense::most : Sense::equal);
+            }
+            task.test_weight = test_weight;
+            task.demands.assign(demands.data(), demands.data() + demands.size());
+            task.at_least.assign(at_least.data(), at_least.data() + at_least.size());
+            task.budget = budget;
+            task.least = least;
+            task.most_vectors = most_vectors;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::FrontResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::attainable_vectors(task, control); });
+            return nb::make_tuple(to_numpy(std::move(result.vectors)), to_numpy(std::move(result.losses)),
+                                  to_numpy(std::move(result.leaves)), trees_as_lists(result.trees), result.best,
+                                  result.finished, result.overflow, interrupted);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
+        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("least"),
+        nb::arg("most_vectors"), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"),
+        nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"),
+        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
+}
+
+} // namespace
+
+void bind_trees(nb::module_ &m) {
+    bind_search(m);
+    bind_joint_counts(m);
+    bind_general_search(m);
+    bind_fronts(m);
+}
+
+} // namespace omtree::bindings

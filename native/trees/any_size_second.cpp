@@ -1,0 +1,235 @@
+// The last two levels of trees of any size, from joint counts.
+#include <algorithm>
+
+#include "trees/any_size_worker.hpp"
+#include "trees/kernels.hpp"
+
+namespace omtree {
+
+/// Splits a feature, whose counts the level has, into leaves.
+Value AnySizeWorker::last_feature(Level &level, int feature, Value upper, FoundSplit *record) {
+    level.floors.assign(problem_.features[feature].n_codes, 0);
+    if (!begin(level, feature)) {
+        return upper;
+    }
+    for (int block = 0; block < level.ways.n_blocks(); ++block) {
+        if (level.ways.usable(block)) {
+            level.ways.value(block) = level.leaf[block];
+        }
+    }
+    const Value total = level.ways.solve();
+    if (record != nullptr && total < upper) {
+        level.ways.choice(level.choice);
+        take(level, feature, *record);
+    }
+    return std::min(total, upper);
+}
+
+Value AnySizeWorker::last_split(const Count *histogram) {
+    Value best = no_tree;
+    Level &level = *levels_[1];
+    for (const int feature : shared_.alone) {
+        if (!used[feature]) {
+            level.histogram.resize(problem_.features[feature].n_codes * n_classes_);
+            shared_.gather(histogram, feature, level.histogram.data());
+            best = last_feature(level, feature, best, nullptr);
+        }
+    }
+    void *scratch = scratch_.data();
+    std::size_t room = scratch_.size() * 8;
+    scratch = std::align(64, shared_.scratch, scratch, room);
+    const Count found = kernels().split_any_size(histogram, open_.groups.data(), open_.size(), n_classes_,
+                                                 shared_.support, static_cast<Count>(error_cost_), scratch);
+    return found < no_leaf ? std::min<Value>(best, found) : best;
+}
+
+/// Fewest errors of one more split with a leaf for every value, whatever the support, or `leaf` if that is less.
+AnySizeWorker::Count AnySizeWorker::split_floor(const Count *histogram, Count leaf) {
+    double least = std::min(leaf, kernels().split_floor(histogram, open_.groups.data(), open_.size(), n_classes_));
+    for (const int feature : shared_.alone) {
+        if (!used[feature]) {
+            least = std::min(least, shared_.leaf_per_code(histogram, feature, least, levels_[1]->histogram));
+        }
+    }
+    return static_cast<Count>(least);
+}
+
+/// Joint counts of the codes that the level has chosen with those of all features.
+const AnySizeWorker::Count *AnySizeWorker::block_counts(Level &level, const Count *slab) {
+    const std::size_t width = shared_.width;
+    if (level.codes.size() == 1) {
+        return slab + level.codes[0] * width;
+    }
+    level.sum.resize(width);
+    const int first = level.positions.front();
+    const int last = level.positions.back();
+    if (last - first + 1 == static_cast<int>(level.positions.size()) && last - first > 1) {
+        // Neighbours in the order of the codes are the difference of two sums from the left.
+        if (!level.summed) {
+            level.sums.resize((level.present.size() + 1) * width);
+            std::fill_n(level.sums.begin(), width, 0);
+            for (std::size_t i = 0; i < level.present.size(); ++i) {
+                add_counts(&level.sums[i * width], slab + level.present[i] * width, width,
+                           &level.sums[(i + 1) * width]);
+            }
+            level.summed = true;
+        }
+        subtract_counts(&level.sums[(last + 1) * width], &level.sums[first * width], width, level.sum.data());
+        return level.sum.data();
+    }
+    add_counts(slab + level.codes[0] * width, slab + level.codes[1] * width, width, level.sum.data());
+    for (std::size_t i = 2; i < level.codes.size(); ++i) {
+        add_counts(level.sum.data(), slab + level.codes[i] * width, width, level.sum.data());
+    }
+    return level.sum.data();
+}
+
+Value AnySizeWorker::second_feature(const Count *slab, int feature, Value upper, const Count *floors,
+                                    FoundSplit *record) {
+    Level &level = *levels_[2];
+    const SearchFeature &f = problem_.features[feature];
+    const std::size_t width = shared_.width;
+    const auto [offset, code_stride, class_stride] = shared_.place[feature];
+    level.histogram.resize(f.n_codes * n_classes_);
+    for (int code = 0; code < f.n_codes; ++code) {
+        for (int c = 0; c < n_classes_; ++c) {
+            level.histogram[code * n_classes_ + c] =
+                slab[code * width + offset + code * code_stride + c * class_stride];
+        }
+    }
+    const Use use(used[feature]);
+    open_.set(feature, false);
+    level.floors.resize(f.n_codes);
+    for (int code = 0; code < f.n_codes; ++code) {
+        if (floors != nullptr) {
+            level.floors[code] = floors[code];
+            continue;
+        }
+        const Count leaf = errors(level.histogram.data() + code * n_classes_);
+        level.floors[code] = leaf > 0 ? split_floor(slab + code * width, leaf) : 0;
+    }
+    level.summed = false;
+    Value found = upper;
+    if (begin(level, feature)) {
+        found = try_blocks(level, 2, feature, upper, record, [&](Value, Value &value) {
+            value = std::min(level.leaf_of_wanted, last_split(block_counts(level, slab)));
+            return true;
+        });
+    } else {
+        score[2][feature] = no_tree;
+    }
+    open_.set(feature, true);
+    return found;
+}
+
+bool AnySizeWorker::recall(const ConditionSet &path, int depth, FoundBefore &known) const {
+    return problem_.use_cache && cache_.find(path, depth, known);
+}
+
+bool AnySizeWorker::recall_floors(Level &level, const ConditionSet &path, int feature) {
+    bool raised = false;
+    for (const int code : level.present) {
+        const auto own = static_cast<std::uint8_t>(code);
+        ConditionSet longer = path;
+        longer.add(feature, {&own, 1});
+        FoundBefore known;
+        if (recall(longer, 2, known) && known.floor > level.floors[code]) {
+            level.floors[code] = known.floor;
+            raised = true;
+        }
+    }
+    if (raised) {
+        raise_blocks(level);
+    }
+    return raised;
+}
+
+/// Counts all that trees of depth two below the feature need, and finds what they cannot avoid: the errors of a leaf
+/// for every combination of the codes of three features.
+void AnySizeWorker::count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path, int feature) {
+    level.counted = true;
+    level.tables = counter_->cube(samples, feature, used, [this] { check(); }, level.cube);
+    if (!level.tables) {
+        return;
+    }
+    const int n_codes = problem_.features[feature].n_codes;
+    const std::size_t width = shared_.width;
+    level.pair_floors.assign(static_cast<std::size_t>(n_codes) * n_features_, 0);
+    level.cell_floors.assign(static_cast<std::size_t>(n_codes) * shared_.n_codes, 0);
+    std::vector<Count> counts(n_classes_);
+    open_.find(shared_, used);
+    for (int other = 0; other < n_features_; ++other) {
+        if (used[other]) {
+            continue;
+        }
+        const Use use(used[other]);
+        open_.set(other, false);
+        const auto [offset, code_stride, class_stride] = shared_.place[other];
+        for (const int code : level.present) {
+            const std::size_t first = static_cast<std::size_t>(code) * shared_.n_codes + shared_.first_code[other];
+            for (int b = 0; b < problem_.features[other].n_codes; ++b) {
+                const Count *row = level.cube.data() + (first + b) * width;
+                for (int c = 0; c < n_classes_; ++c) {
+                    counts[c] = row[offset + b * code_stride + c * class_stride];
+                }
+                const Count leaf = errors(counts.data());
+                level.cell_floors[first + b] = leaf > 0 ? split_floor(row, leaf) : 0;
+                level.pair_floors[static_cast<std::size_t>(code) * n_features_ + other] += level.cell_floors[first + b];
+            }
+        }
+        open_.set(other, true);
+    }
+    for (const int code : level.present) {
+        Value least = errors(level.histogram.data() + code * n_classes_);
+        for (int other = 0; other < n_features_; ++other) {
+            if (!used[other]) {
+                least = std::min<Value>(least, level.pair_floors[static_cast<std::size_t>(code) * n_features_ + other]);
+            }
+        }
+        level.floors[code] = std::max(level.floors[code], least);
+        if (problem_.use_cache) {
+            const auto own = static_cast<std::uint8_t>(code);
+            ConditionSet longer = path;
+            longer.add(feature, {&own, 1});
+            FoundBefore known;
+            cache_.find(longer, 2, known);
+            known.floor = static_cast<Count>(level.floors[code]);
+            cache_.store(longer, 2, known);
+        }
+    }
+    raise_blocks(level);
+    const std::size_t table = shared_.n_codes * width;
+    for (int code = 1; code < n_codes; ++code) {
+        Count *plane = level.cube.data() + code * table;
+        add_counts(plane, plane - table, table, plane);
+    }
+}
+
+Found AnySizeWorker::second_split(Level &above, Value upper) {
+    Found best{std::min(upper, above.leaf_of_wanted), -1, 0};
+    open_.find(shared_, used);
+    for (int feature = 0; feature < n_features_; ++feature) {
+        if (used[feature]) {
+            continue;
+        }
+        check();
+        Value floor = 0;
+        for (const std::uint8_t code : above.codes) {
+            floor += above.pair_floors[static_cast<std::size_t>(code) * n_features_ + feature];
+        }
+        // Features come in order, so that a later one has to be better, not equal.
+        if (floor * error_cost_ + 2 >= best.value) {
+            continue;
+        }
+        const std::size_t first = static_cast<std::size_t>(above.codes[0]) * shared_.n_codes;
+        const Count *known = &above.cell_floors[first + shared_.first_code[feature]];
+        const Value value = second_feature(shared_.slab(above.cube, above.codes, feature, above.slab), feature,
+                                           best.value, above.codes.size() == 1 ? known : nullptr, nullptr);
+        if (value < best.value) {
+            best = {value, feature, 2};
+        }
+    }
+    return best;
+}
+
+} // namespace omtree

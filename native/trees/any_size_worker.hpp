@@ -1,0 +1,163 @@
+// One thread of the search for multiway trees of any size.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "trees/any_size_ways.hpp"
+#include "trees/cache.hpp"
+#include "trees/counter.hpp"
+#include "trees/multiway.hpp"
+
+namespace omtree {
+
+struct FoundSplit {
+    int feature = -1;
+    bool complement = false;
+    std::vector<std::pair<std::vector<std::uint8_t>, Value>> children; ///< codes and value
+};
+
+/// Dynamic programming over the samples reached and the depth left. All counts and costs are whole numbers.
+class AnySizeWorker {
+  public:
+    using Count = std::int32_t;
+
+    AnySizeWorker(const Shared<Count> &shared, AnySizeCache &cache, Control &control, Value error_cost,
+                  std::unique_ptr<Counter<Count>> counter);
+
+    /// The least value below `upper` over trees of at most `depth`; elsewhere `upper`, and none is below that.
+    Found solve(const Samples<Count> &samples, const ConditionSet &path, int depth, Value upper);
+    /// The same with this feature at the root.
+    Value try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int feature, Value upper,
+                      FoundSplit *record);
+    Value leaf_value(const Count *counts) const;
+    Counter<Count> &counter() { return *counter_; }
+    void watch(Control &control) { control_ = &control; }
+
+    std::vector<char> used; ///< features that may not be split: each may be once on a path
+    /// By depth and feature: what splitting the feature seemed to cost when it was tried last.
+    std::vector<std::vector<Value>> score;
+    SearchStatistics statistics;
+
+  private:
+    struct Level {
+        AnySizeWays ways;
+        std::vector<char> exact; ///< by block: whether its value is more than a lower bound
+        std::vector<Value> leaf; ///< by block: its value as a leaf
+        std::vector<int> choice;
+        std::vector<int> positions;
+        Value leaf_of_wanted = 0; ///< of the block being evaluated
+        std::vector<int> present;
+        bool missing = false;
+        std::vector<Count> histogram;
+        std::vector<Value> floors; ///< by code: errors that no tree avoids
+        std::vector<std::uint8_t> codes;
+        Samples<Count> child;
+        // With three levels left: joint counts of all features by code of the one split, and what they tell.
+        bool recalled = false;
+        bool counted = false;
+        bool tables = false;
+        std::vector<Count> cube;
+        std::vector<Count> slab;
+        std::vector<Count> cell_floors; ///< by code and code of another feature: errors that no further split avoids
+        std::vector<Count> pair_floors; ///< by code and second feature: the same of a split with that feature
+        // With two levels left.
+        bool summed = false;
+        std::vector<Count> sums; ///< of the codes' histograms, from the left
+        std::vector<Count> sum;
+    };
+
+    /// Keeps a feature from being split further down, even when the search is stopped there.
+    struct Use {
+        char &flag;
+        char before;
+        explicit Use(char &flag) : flag(flag), before(flag) { flag = 1; }
+        Use(const Use &) = delete;
+        Use &operator=(const Use &) = delete;
+        ~Use() { flag = before; }
+    };
+
+    void check();
+    bool begin(Level &level, int feature);
+    void raise_blocks(Level &level);
+    template <typename Evaluate>
+    Value try_blocks(Level &level, int depth, int feature, Value upper, FoundSplit *record, const Evaluate &evaluate);
+    void take(const Level &level, int feature, FoundSplit &record) const;
+    Count errors(const Count *counts) const;
+
+    bool recall(const ConditionSet &path, int depth, FoundBefore &known) const;
+    /// Raises the floors of the codes by what other paths to the same samples have found; false where that is nothing.
+    bool recall_floors(Level &level, const ConditionSet &path, int feature);
+    void count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path, int feature);
+    /// Trees of depth two over the codes that the level has chosen, from its cube.
+    Found second_split(Level &above, Value upper);
+    /// The same with this feature at the root, from its joint counts with all features; the floors of its codes are
+    /// found where they are not given.
+    Value second_feature(const Count *slab, int feature, Value upper, const Count *floors, FoundSplit *record);
+    const Count *block_counts(Level &level, const Count *slab);
+    /// One more split into leaves, from the counts of all features.
+    Value last_split(const Count *histogram);
+    Value last_feature(Level &level, int feature, Value upper, FoundSplit *record);
+    Count split_floor(const Count *histogram, Count leaf);
+
+    const Shared<Count> &shared_;
+    const SearchProblem &problem_;
+    AnySizeCache &cache_;
+    Control *control_;
+    std::unique_ptr<Counter<Count>> counter_;
+    int n_features_;
+    int n_classes_;
+    Value error_cost_;
+    unsigned ticks_ = 0;
+    std::vector<std::unique_ptr<Level>> levels_;
+    OpenFeatures open_;
+    std::vector<std::uint64_t> scratch_;
+};
+
+/// Evaluates children only where the way to split that looks best has one not yet known. `evaluate` finds the codes of
+/// the child in the level; it is given what the child may cost at most, and is false where it has raised what is known
+/// of all blocks instead.
+template <typename Evaluate>
+Value AnySizeWorker::try_blocks(Level &level, int depth, int feature, Value upper, FoundSplit *record,
+                                const Evaluate &evaluate) {
+    AnySizeWays &ways = level.ways;
+    for (;;) {
+        const Value total = ways.solve();
+        score[depth][feature] = total;
+        if (total >= upper) {
+            return upper;
+        }
+        ways.choice(level.choice);
+        int wanted = -1;
+        for (const int block : level.choice) {
+            if (!level.exact[block] && (wanted < 0 || level.leaf[block] > level.leaf[wanted])) {
+                wanted = block;
+            }
+        }
+        if (wanted < 0) {
+            if (record != nullptr) {
+                take(level, feature, *record);
+            }
+            return total;
+        }
+        check();
+        ways.positions(wanted, level.positions);
+        level.codes.clear();
+        for (const int position : level.positions) {
+            level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
+        }
+        std::sort(level.codes.begin(), level.codes.end());
+        level.leaf_of_wanted = level.leaf[wanted];
+        const Value beside = ways.beside(wanted);
+        Value value = 0;
+        // Where it is not known what stands beside the block, that is one leaf at least.
+        if (evaluate(upper - (beside < 0 ? 1 : beside), value)) {
+            ways.value(wanted) = std::max(ways.value(wanted), value);
+            level.exact[wanted] = 1;
+        }
+    }
+}
+
+} // namespace omtree

@@ -1,0 +1,83 @@
+// One thread of the search for binary trees.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "trees/binary.hpp"
+
+namespace omtree {
+
+/// What is known about the children of a node while its columns are tried.
+struct BinarySearch::Context {
+    std::vector<double> leaf_in; ///< loss of each column's sides as leaves
+    std::vector<double> leaf_out;
+    std::vector<double> second_in; ///< with one more split
+    std::vector<double> second_out;
+    std::vector<double> floor_in; ///< what no tree avoids
+    double floor = 0.0;
+    std::vector<int> order;
+    std::vector<double> weight;             ///< cost at most saved per pair of columns, [i * n + j]
+    std::vector<std::vector<double>> known; ///< losses or bounds by column and side, from solved children
+    std::vector<int> solved;                ///< columns with an entry
+    double all = 0.0;
+    std::mutex *mutex = nullptr;
+};
+
+class BinarySearch::Worker {
+  public:
+    explicit Worker(BinarySearch &search);
+
+    void solve(const BitNode &node, const ConditionSet &path, int depth, int sizes, const std::vector<double> &upper,
+               BinaryValues &out);
+    /// The best trees of depth two, and what trying deeper ones needs. The node must be counted.
+    void open(const BitNode &node, int depth, int sizes, Context &context, BinaryValues &out);
+    void try_column(const BitNode &node, const ConditionSet &path, int depth, int sizes, Context &context, int place,
+                    const std::vector<double> &upper, BinaryValues &out);
+    /// The samples of one side with all columns, not yet counted.
+    void side(const BitNode &node, int column, bool inside, BitNode &child) const;
+    /// A loss that no tree with this column at the root undercuts.
+    double least(const BitNode &node, const Context &context, int column, int depth) const;
+
+    SearchStatistics statistics;
+    bool patient = false; ///< ignores the deadline
+
+  private:
+    struct Level {
+        Context context;
+        BitNode inside;
+        BitNode outside;
+        BitNode all_inside; ///< with the parent's columns
+        std::vector<std::uint64_t> mask;
+        std::vector<std::int32_t> counts;
+        std::vector<std::int32_t> single;
+        std::vector<std::int32_t> total;
+        std::vector<double> bound_in, bound_out, upper, child_upper;
+        BinaryValues values;
+        Known known;
+        std::vector<std::int32_t> second_in, second_out;
+        std::vector<double> real_in, real_out;
+        std::vector<int> places;
+    };
+
+    void check();
+    void bound_sides(const BitNode &node, const Context &context, int column, int sizes, std::vector<double> &in,
+                     std::vector<double> &out) const;
+    bool hopeless(const std::vector<double> &in, const std::vector<double> &out, int sizes,
+                  const std::vector<double> &upper) const;
+    void limit(const std::vector<double> &other, int sizes, const std::vector<double> &upper,
+               std::vector<double> &out) const;
+    /// Best trees of depth two from joint counts; returns where each column's sides stand.
+    void two_levels(const PairView &pairs, Level &scratch, Context *context, int sizes, BinaryValues &out);
+    void child_node(const BitNode &node, int column, bool inside, const std::vector<std::int32_t> &counts,
+                    bool counted_inside, BitNode &child, Level &level);
+    bool remembered(const ConditionSet &path, int depth, Level &level, std::vector<double> &bound,
+                    const std::vector<double> &child_upper) const;
+
+    BinarySearch &search_;
+    std::vector<std::unique_ptr<Level>> levels_;
+    unsigned ticks_ = 0;
+};
+
+} // namespace omtree

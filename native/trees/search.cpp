@@ -1,0 +1,400 @@
+#include "trees/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "core/threads.hpp"
+#include "trees/any_size.hpp"
+#include "trees/binary.hpp"
+#include "trees/distant_tables.hpp"
+#include "trees/multiway.hpp"
+#include "trees/row_counter.hpp"
+#include "trees/row_source.hpp"
+#include "trees/tree_builder.hpp"
+
+namespace omtree {
+namespace {
+
+template <typename Count> Samples<Count> expand(const SearchProblem &problem, const LeafCost<Count> &cost) {
+    const std::size_t n_rows = problem.n_rows;
+    const int n_classes = problem.n_classes;
+    Samples<Count> samples;
+    std::vector<std::uint32_t> row_of;
+    std::vector<Count> counts(n_classes);
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        for (int c = 0; c < n_classes; ++c) {
+            counts[c] = static_cast<Count>(problem.counts[row * n_classes + c]);
+        }
+        double floor = cost.loss(counts.data());
+        for (int c = 0; c < n_classes; ++c) {
+            if (counts[c] > 0) {
+                row_of.push_back(static_cast<std::uint32_t>(row));
+                samples.label.push_back(static_cast<std::uint16_t>(c));
+                samples.weight.push_back(counts[c]);
+                if (floor > 0.0) {
+                    samples.floored.push_back(static_cast<std::uint32_t>(samples.floor.size()));
+                }
+                samples.floor.push_back(floor);
+                floor = 0.0;
+            }
+        }
+    }
+    samples.id = new_samples_id();
+    samples.size = row_of.size();
+    samples.codes.resize(problem.features.size() * samples.size);
+    std::uint8_t *to = samples.codes.data();
+    for (const SearchFeature &feature : problem.features) {
+        for (const std::uint32_t row : row_of) {
+            *to++ = feature.codes[row];
+        }
+    }
+    return samples;
+}
+
+/// The loss that no tree avoids.
+template <typename Count> double floor_of(const Samples<Count> &samples) {
+    return std::accumulate(samples.floor.begin(), samples.floor.end(), 0.0);
+}
+
+template <typename Count> class Run {
+  public:
+    Run(const SearchProblem &problem, Control &control, double total, Samples<Count> samples)
+        : problem_(problem), control_(control), shared_(problem, total), samples_(std::move(samples)),
+          floor_(floor_of(samples_)) {}
+    /// Counts from elsewhere; `floor` is what no tree avoids, as far as that is known.
+    Run(const SearchProblem &problem, Control &control, double total, JointStore<Count> &store, double floor)
+        : problem_(problem), control_(control), store_(&store), shared_(problem, total),
+          samples_(TableCounter<Count>(shared_, store).root()), floor_(floor) {}
+
+    SearchResult operator()() {
+        SearchResult result;
+        const int budget = shared_.most_leaves[problem_.max_depth];
+        Values best;
+        add_searcher();
+        searchers_[0]->start(samples_, budget, best);
+        result.finished = true;
+        try {
+            searchers_[0]->close(samples_);
+        } catch (const Stopped &) {
+            // Even this may have to be counted elsewhere.
+            result.finished = false;
+        }
+        // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
+        depth_of_.assign(budget + 1, 0);
+        score_.assign(problem_.features.size(), 0.0);
+        const double enough = problem_.use_bounds ? floor_ + shared_.cost.tolerance() : -infinity;
+        for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
+            // A tree of this depth has more leaves than that.
+            if (best.loss[std::min(depth + 1, budget)] <= enough) {
+                break;
+            }
+            if (depth > 2 && any_size_tells(depth, best, budget, result.finished)) {
+                continue;
+            }
+            Values found = best;
+            std::fill(found.feature.begin(), found.feature.end(), -1);
+            result.finished = solve_depth(depth, budget, found);
+            // Also of a depth that is not done: what was found is a tree.
+            for (int m = 1; m <= budget; ++m) {
+                if (found.feature[m] >= 0) {
+                    best.loss[m] = found.loss[m];
+                    best.feature[m] = found.feature[m];
+                    depth_of_[m] = depth;
+                }
+            }
+            if (depth < problem_.max_depth && result.finished) {
+                keep(best, budget);
+            }
+        }
+        if (known_.leaves > 0 && known_.loss <= best.loss[budget] && best.loss[known_.leaves - 1] > known_.loss) {
+            return known(result.finished);
+        }
+        if (!problem_.every_size) {
+            forget_smaller(best, budget);
+        }
+        const bool proven = result.finished;
+        result.statistics = statistics();
+        build_all(best, budget, result);
+        result.bound = proven ? best.loss[budget] : std::min(bound_, best.loss[budget]);
+        return result;
+    }
+
+  private:
+    std::unique_ptr<Counter<Count>> new_counter() {
+        if (store_ != nullptr) {
+            return std::make_unique<TableCounter<Count>>(shared_, *store_);
+        }
+        return std::make_unique<RowCounter<Count>>(shared_);
+    }
+
+    void add_searcher() { searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_, new_counter())); }
+
+    /// Whether the best tree of this depth is within the limit on leaves when it is looked for without one, or there
+    /// was no time to find out. Otherwise what was found bounds the search within the limit.
+    bool any_size_tells(int depth, Values &best, int budget, bool &finished) {
+        if constexpr (std::is_same_v<Count, std::int32_t>) {
+            // Where even trees of depth two need all leaves, deeper ones will have far more than are allowed.
+            const bool binds = best.loss[budget] < best.loss[budget - 1];
+            if (!AnySizeSearch::suits(problem_, shared_.cost, shared_.total) || (any_size_ == nullptr && binds)) {
+                return false;
+            }
+            if (any_size_ == nullptr) {
+                any_size_ = std::make_unique<AnySizeSearch>(shared_, control_, samples_, floor_,
+                                                            [this] { return new_counter(); });
+            }
+            finished = any_size_->solve(depth);
+            if (finished && depth == problem_.max_depth) {
+                bound_ = std::max(bound_, any_size_->bound());
+            }
+            Control control;
+            const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+            control.until = finished ? std::max(control_.until, least) : least;
+            SizedTree tree = any_size_->tree(control);
+            finished = finished && !control.stop; // or some node stayed a leaf, for lack of time
+            const bool within = tree.leaves <= budget;
+            if (finished && !within) {
+                shared_.any_size.emplace(any_size_->bounds());
+                return false;
+            }
+            tree = within ? std::move(tree) : cut_back(tree, budget);
+            if (tree.loss < known_.loss || (tree.loss == known_.loss && tree.leaves < known_.leaves)) {
+                known_ = std::move(tree);
+            }
+            if (known_.loss < incumbent_loss_) {
+                incumbent_loss_ = known_.loss;
+                incumbent_ = known_.nodes;
+            }
+            for (int m = std::max(1, known_.leaves); m <= budget; ++m) {
+                best.loss[m] = std::min(best.loss[m], known_.loss);
+            }
+            return true;
+        }
+        return false;
+    }
+
+    /// The answer where a tree that was looked for without a limit on leaves is the best.
+    SearchResult known(bool finished) const {
+        SearchResult result;
+        result.losses.assign(problem_.max_leaves, infinity);
+        result.trees.resize(problem_.max_leaves);
+        result.losses.back() = known_.loss;
+        result.trees.back() = known_.nodes;
+        result.finished = finished;
+        result.bound = finished ? known_.loss : std::min(bound_, known_.loss);
+        result.statistics = statistics();
+        return result;
+    }
+
+    SearchStatistics statistics() const {
+        SearchStatistics sum = any_size_ == nullptr ? SearchStatistics{} : any_size_->statistics();
+        for (const auto &searcher : searchers_) {
+            sum.subproblems += searcher->statistics.subproblems;
+            sum.cache_hits += searcher->statistics.cache_hits;
+        }
+        sum.cache_entries += shared_.cache.size();
+        return sum;
+    }
+
+    bool solve_depth(int depth, int budget, Values &best) {
+        const int n_features = static_cast<int>(problem_.features.size());
+        const int n_threads = depth < 2 ? 1 : std::clamp(problem_.n_threads, 1, n_features);
+        while (static_cast<int>(searchers_.size()) < n_threads) {
+            add_searcher();
+            searchers_.back()->close(samples_);
+        }
+        std::mutex mutex;
+        // Promising features first: what they cost at the depth before tells.
+        return share_out(in_order_of(score_), n_threads, control_, [&](int thread, int feature) {
+            Searcher<Count> &searcher = *searchers_[thread];
+            if (searcher.used[feature]) {
+                return;
+            }
+            Values mine;
+            {
+                const std::lock_guard lock(mutex);
+                mine = best;
+            }
+            // Of the smaller sizes only those may be wanted that are as good as the largest.
+            std::vector<double> upper(budget + 1, infinity);
+            if (!problem_.every_size) {
+                std::fill_n(upper.begin(), budget, mine.loss[budget] + shared_.cost.tolerance());
+            }
+            searcher.try_feature(samples_, {}, depth, budget, feature, upper, mine, false);
+            const std::lock_guard lock(mutex);
+            merge(mine, best);
+            score_[feature] = mine.score[feature];
+        });
+    }
+
+    void merge(const Values &mine, Values &best) const {
+        const double tolerance = shared_.cost.tolerance();
+        for (std::size_t m = 1; m < best.loss.size(); ++m) {
+            if (mine.loss[m] < best.loss[m] - tolerance ||
+                (mine.loss[m] <= best.loss[m] + tolerance && mine.feature[m] >= 0 &&
+                 (best.feature[m] < 0 || mine.feature[m] < best.feature[m]))) {
+                best.loss[m] = mine.loss[m];
+                best.feature[m] = mine.feature[m];
+            }
+        }
+    }
+
+    /// Leaves the least size that is as good as the largest: what was found for the smaller ones may not be the best.
+    void forget_smaller(Values &best, int budget) {
+        int least = budget;
+        while (least > 1 && best.loss[least - 1] <= best.loss[budget] + shared_.cost.tolerance()) {
+            --least;
+        }
+        std::fill_n(best.loss.begin(), least, infinity);
+    }
+
+    /// Trees for all sizes: the largest first, as it is the one most wanted where time is short.
+    void build_all(const Values &best, int budget, SearchResult &result) {
+        Control &control = result.finished ? control_ : grace_;
+        const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+        control.until = result.finished ? std::max(control_.until, least) : least;
+        searchers_[0]->watch(control);
+        TreeBuilder<Count> builder(shared_, *searchers_[0]);
+        const double tolerance = shared_.cost.tolerance();
+        result.losses.assign(problem_.max_leaves, infinity);
+        result.trees.resize(problem_.max_leaves);
+        if (best.loss[budget] == infinity) {
+            return;
+        }
+        const auto build = [&](int m) {
+            SearchTree tree;
+            std::vector<double> losses = best.loss;
+            std::replace(losses.begin(), losses.end(), infinity, losses[budget]);
+            try {
+                const double loss = builder.build(samples_, depth_of_[m], m, best.feature[m], losses, tree);
+                if (loss < result.losses[m - 1]) {
+                    result.losses[m - 1] = loss;
+                    result.trees[m - 1] = std::move(tree);
+                }
+            } catch (const Stopped &) {
+                // Even the weight of a leaf may have to be counted elsewhere, for which there is no time left.
+                control.stop = true;
+            }
+        };
+        if (!incumbent_.empty()) {
+            result.losses[budget - 1] = incumbent_loss_;
+            result.trees[budget - 1] = incumbent_;
+        }
+        if (best.loss[1] < infinity) {
+            build(1);
+        }
+        for (int m = budget; m > 1; --m) {
+            // Of equal trees the smaller one is built, and taken over below.
+            if (best.loss[m] < best.loss[m - 1] - tolerance) {
+                build(m);
+            }
+        }
+        for (int m = 2; m <= problem_.max_leaves; ++m) {
+            if (!(result.losses[m - 1] < result.losses[m - 2] - tolerance)) {
+                result.losses[m - 1] = result.losses[m - 2];
+                result.trees[m - 1] = result.trees[m - 2];
+            }
+        }
+        if (control.stop) {
+            result.finished = false;
+        }
+    }
+
+    /// Keeps the best tree of a depth that is done, in case there is no time to build a deeper one.
+    void keep(const Values &best, int budget) {
+        if (best.feature[budget] < 0 || control_.until == std::chrono::steady_clock::time_point::max()) {
+            return;
+        }
+        try {
+            SearchTree tree;
+            TreeBuilder<Count> builder(shared_, *searchers_[0]);
+            const double loss =
+                builder.build(samples_, depth_of_[budget], budget, best.feature[budget], best.loss, tree);
+            if (incumbent_.empty() || loss < incumbent_loss_) {
+                incumbent_loss_ = loss;
+                incumbent_ = std::move(tree);
+            }
+        } catch (const Stopped &) {
+            // The search will notice as well.
+        }
+    }
+
+    const SearchProblem &problem_;
+    Control &control_;
+    JointStore<Count> *store_ = nullptr;
+    Shared<Count> shared_;
+    Samples<Count> samples_;
+    double floor_;
+    double bound_ = floor_; ///< no tree within the limits has a lower loss
+    std::unique_ptr<AnySizeSearch> any_size_;
+    SizedTree known_; ///< the best tree within the limit of those that were looked for without one
+    std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
+    Control grace_;                                           ///< for building trees once the time is up
+    SearchTree incumbent_;
+    double incumbent_loss_ = infinity;
+    std::vector<double> score_; ///< by feature at the root, from the last depth
+    std::vector<int> depth_of_; ///< depth at which the best tree with so many leaves was found
+};
+
+template <typename Count>
+SearchResult run_tables(const SearchProblem &problem, JointSource &source, double total, std::size_t bytes,
+                        Control &control) {
+    JointStore<Count> store(problem, source, bytes);
+    return Run<Count>(problem, control, total, store, 0.0)();
+}
+
+template <typename Count> SearchResult run_rows(const SearchProblem &problem, double total, Control &control) {
+    Samples<Count> samples = expand<Count>(problem, LeafCost<Count>(problem, total));
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (RowSource::pays(problem, samples.size)) {
+            const double floor = floor_of(samples);
+            RowSource source(problem, std::move(samples), control);
+            JointStore<Count> store(problem, source, RowSource::most_bytes);
+            return Run<Count>(problem, control, total, store, floor)();
+        }
+    }
+    return Run<Count>(problem, control, total, std::move(samples))();
+}
+
+/// The problem without depth that no tree can have, as each feature is split once on a path.
+SearchProblem of_use(SearchProblem problem) {
+    if (!problem.binary) {
+        problem.max_depth = std::min(problem.max_depth, static_cast<int>(problem.features.size()));
+    }
+    return problem;
+}
+
+} // namespace
+
+SearchResult search_tables(const SearchProblem &asked, JointSource &source, bool whole, std::size_t bytes,
+                           Control &control) {
+    const SearchProblem problem = of_use(asked);
+    const double total = std::accumulate(problem.counts.begin(), problem.counts.end(), 0.0);
+    return whole && total < 2e9 ? run_tables<std::int32_t>(problem, source, total, bytes, control)
+                                : run_tables<double>(problem, source, total, bytes, control);
+}
+
+SearchResult search_trees(const SearchProblem &asked, Control &control) {
+    const SearchProblem problem = of_use(asked);
+    double total = 0.0;
+    bool integers = true;
+    for (const double count : problem.counts) {
+        total += count;
+        integers = integers && count == std::floor(count);
+    }
+    if (integers && BinarySearch::suits(problem, total)) {
+        // Where the limit on leaves binds, the best tree needs all smaller budgets below it.
+        const bool binds = problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth;
+        const bool every_size = problem.every_size || binds || BinarySearch::leaf_price(problem, total) == 0.0;
+        return BinarySearch(problem, control, total, every_size).run();
+    }
+    if (integers && total < 2e9) {
+        return run_rows<std::int32_t>(problem, total, control);
+    }
+    return run_rows<double>(problem, total, control);
+}
+
+} // namespace omtree
