@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from omtree.model.certificate import Certificate as Certificate
     from omtree.model.rules import Rule as Rule
     from omtree.model.rules import RuleSet as RuleSet
+    from omtree.model.text import to_text as to_text
     from omtree.model.tree import Tree as Tree
     from omtree.problem.graph import FeatureGraph as FeatureGraph
-    from omtree.report import to_text as to_text
     from omtree.sources.disk.scan import scan as scan
 
 __version__ = "0.1.0"
@@ -34,7 +34,7 @@ _HOMES = {
     "Tree": "model.tree",
     "load": "export.saving",
     "scan": "sources.disk.scan",
-    "to_text": "report",
+    "to_text": "model.text",
 }
 
 __all__ = [*_HOMES]

@@ -23,7 +23,7 @@ from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.cli.modelling import choose_task
 from omtree.cli.tables import Notes
 from omtree.constraints import Recall
-from omtree.report.text import number
+from omtree.data.wording import number
 
 OMTREE = [sys.executable, "-m", "omtree"]
 

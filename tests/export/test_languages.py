@@ -175,7 +175,7 @@ def test_mermaid(seed):
 
 def leaf_text(model: OptimalTreeBase, leaf: int) -> str:
     """The first line of a leaf in the chart."""
-    from omtree.report.text import number
+    from omtree.data.wording import number
 
     prediction = model.rules_[leaf].prediction
     return str(prediction) if model.rules_.classes else number(prediction)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from helpers import shown_models
 from omtree.data.table import Feature
+from omtree.model.text import to_text
 from omtree.report.measure import text_width, widest, wrap
-from omtree.report.text import to_text
 from omtree.report.words import amount, branch_words, counts_rows, percent
 
 

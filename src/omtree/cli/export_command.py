@@ -44,7 +44,7 @@ def run_export(model_path: str, format: str | None, out: str | None, table: str 
         _write(content, out)
         return
     if format == "text":
-        from omtree.report import to_text
+        from omtree.model.text import to_text
 
         text = to_text(model)
     elif format == "sql":

@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
+from omtree.data.wording import number
 from omtree.progress import Event, listen
-from omtree.report.text import number
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -49,7 +49,7 @@ def show_model(model: OptimalTreeBase) -> None:
     """The tree, or the list of rules, in colours where there are any."""
     console = out()
     if not console.is_terminal:
-        from omtree.report import to_text
+        from omtree.model.text import to_text
 
         print(to_text(model))
         return

@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from omtree.cli import terminal
 from omtree.cli.modelling import check_writable, load_model, read_rows, read_target, stays_on_disk
-from omtree.report.text import number
+from omtree.data.wording import number
 from omtree.sources.disk.files import find_files
 
 if TYPE_CHECKING:

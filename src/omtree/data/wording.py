@@ -23,6 +23,17 @@ def show_number(value: SupportsFloat) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
 
 
+def number(value: float) -> str:
+    """A weight or a loss: whole numbers without a fraction, others with at most four significant decimals.
+
+    >>> number(1234.0), number(0.123456), number(1234.56)
+    ('1,234', '0.1235', '1,234.6')
+    """
+    if abs(value - round(value)) < 1e-9 * max(1.0, abs(value)):
+        return f"{round(value):,}"
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
 def text_of(cell: Any) -> str:
     """The text of a cell where numbers and texts share a column."""
     if cell is True or cell is False:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from omtree.report.text import number
+from omtree.data.wording import number
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase

@@ -9,10 +9,10 @@ import numpy as np
 
 from omtree.constraints import Constraint, MetricRow
 from omtree.data.table import FloatArray
+from omtree.data.wording import number
 from omtree.deadline import Deadline
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Problem
-from omtree.report.text import number
 
 #: Whether there is a model under these constraints; None where the time did not suffice to know.
 Feasible = Callable[[Sequence[Constraint], Deadline], bool | None]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from omtree.report.text import number
+from omtree.data.wording import number
 
 if TYPE_CHECKING:
     from omtree.constraints.audit import ConstraintCheck

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from omtree.data.column import Column
 from omtree.data.columns import read_columns
 from omtree.data.table import UNKNOWN, CodeArray, Feature
-from omtree.data.wording import show_level, show_number
+from omtree.data.wording import number, show_level, show_number
 from omtree.export.logic import predicts_as_tree
 from omtree.problem.graph import Condition
-from omtree.report.text import number
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase

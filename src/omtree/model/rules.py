@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import CodeArray, Feature
+from omtree.data.wording import number
 from omtree.model.rule_facts import Reader, TargetSummary
 from omtree.problem.graph import Condition
 from omtree.problem.problem import Path
-from omtree.report.text import number
 
 #: Rows looked at in one go; keeps the table of failed conditions in the cache and memory modest.
 CHUNK = 1 << 15
@@ -172,7 +172,7 @@ class RuleSet(Sequence[Rule]):
         return len(self.rules)
 
     def __str__(self) -> str:
-        from omtree.report.text import rules_to_text
+        from omtree.model.text import rules_to_text
 
         return rules_to_text(self)
 

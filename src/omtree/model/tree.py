@@ -184,7 +184,7 @@ class Tree:
         return csr_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(codes.shape[1], len(self.nodes)))
 
     def __str__(self) -> str:
-        from omtree.report.text import tree_to_text
+        from omtree.model.text import tree_to_text
 
         return tree_to_text(self)
 

@@ -1,5 +1,1 @@
-"""Fitted models for people to read."""
-
-from omtree.report.text import to_text
-
-__all__ = ["to_text"]
+"""Fitted models for people to look at: pictures and the report."""

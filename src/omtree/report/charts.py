@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from omtree.data.wording import number
 from omtree.report.figures import Residuals
 from omtree.report.scene import Box, Disc, Group, Line, Mark, Scene, Words
-from omtree.report.text import number
 
 _WIDTH, _HEIGHT = 560.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 66.0, 20.0, 18.0, 44.0

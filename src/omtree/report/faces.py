@@ -16,7 +16,7 @@ class ModelFaces:
 
     def to_text(self) -> str:
         """The model as plain text: the tree where there is one, else the list of its rules."""
-        from omtree.report.text import to_text
+        from omtree.model.text import to_text
 
         check_is_fitted(self, "certificate_")
         return to_text(self)

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from omtree.constraints.audit import ConstraintCheck
-from omtree.data.wording import show_level, show_number
+from omtree.data.wording import number, show_level, show_number
 from omtree.model.certificate import Certificate
 from omtree.model.rules import RuleSet
 from omtree.problem.graph import Level
@@ -20,7 +20,6 @@ from omtree.report.figures import MOST_CLASSES, Confusion, score
 from omtree.report.page_data import page_data, script_json, used_features
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
-from omtree.report.text import number
 from omtree.report.words import amount, answer, condition_words, percent, shorten
 
 #: Features, and values of one, beyond these many or this long, are counted, not listed.

@@ -7,12 +7,11 @@ import math
 from typing import Any
 
 from omtree.data.table import Feature
-from omtree.data.wording import show_level, show_number
+from omtree.data.wording import number, show_level, show_number
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.tree import Tree, TreeNode
 from omtree.report.summary import MOST_COLOURS, Summaries
-from omtree.report.text import number
 from omtree.report.words import answer, branch_words, condition_words, percent, shorten
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from omtree.data.wording import number
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.report.colours import class_colours
 from omtree.report.measure import text_width
 from omtree.report.scene import Box, Disc, Line, Mark, Words
-from omtree.report.text import number
 from omtree.report.words import amount, answer, counts_rows, percent, shorten
 
 #: Classes beyond this many share one colour, and one part of every bar.

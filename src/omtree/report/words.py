@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from omtree.data.table import Feature
-from omtree.data.wording import show_level, show_number
+from omtree.data.wording import number, show_level, show_number
 from omtree.problem.graph import Condition
-from omtree.report.text import number
 
 #: A name or a category longer than this is cut, whatever there is room for.
 MOST_CHARACTERS = 120

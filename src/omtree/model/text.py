@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omtree.data.wording import number
+
 if TYPE_CHECKING:
     from omtree.model.rules import Rule, RuleSet
     from omtree.model.tree import Tree, TreeNode
@@ -42,8 +44,8 @@ def rules_to_text(rules: RuleSet) -> str:
     """One rule after the other, each with its weight and the shares of its classes."""
     width = len(str(len(rules)))
     lines = []
-    for number, rule in enumerate(rules, start=1):
-        lines.append(f"{number:>{width}}  {rule}")
+    for place, rule in enumerate(rules, start=1):
+        lines.append(f"{place:>{width}}  {rule}")
         lines.append(f"{'':>{width}}  {_content(rule, rules)}")
     return "\n".join(lines)
 
@@ -66,13 +68,6 @@ def tree_to_text(tree: Tree) -> str:
 
     draw(tree.nodes[0], "", "")
     return "\n".join(lines)
-
-
-def number(value: float) -> str:
-    """A weight or a loss: whole numbers without a fraction, others with at most four significant decimals."""
-    if abs(value - round(value)) < 1e-9 * max(1.0, abs(value)):
-        return f"{round(value):,}"
-    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
 def _content(rule: Rule, rules: RuleSet) -> str:
