@@ -180,23 +180,6 @@ void bind_judge(nb::module_ &m) {
         .def("floor", [](const RuleJudge &self) { return to_numpy(std::vector<double>(self.floor())); });
 }
 
-omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const omtree::RuleJudge &judge,
-                                       const std::vector<int> &columns, const std::vector<int> &n_codes,
-                                       const std::vector<std::string> &families, const std::vector<bool> &has_missing,
-                                       const std::vector<std::vector<int>> &orders) {
-    if (codes.shape(1) != judge.n_rows()) {
-        throw nb::value_error("codes and judge differ in the number of rows");
-    }
-    omtree::GeneralProblem problem;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
-                                                  codes.data() + columns[i] * codes.shape(1)));
-    }
-    problem.columns = columns;
-    problem.judge = &judge;
-    return problem;
-}
-
 } // namespace
 
 void bind_loss(nb::module_ &m) {

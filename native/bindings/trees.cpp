@@ -202,6 +202,23 @@ void bind_joint_counts(nb::module_ &m) {
         nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
 }
 
+omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const omtree::RuleJudge &judge,
+                                       const std::vector<int> &columns, const std::vector<int> &n_codes,
+                                       const std::vector<std::string> &families, const std::vector<bool> &has_missing,
+                                       const std::vector<std::vector<int>> &orders) {
+    if (codes.shape(1) != judge.n_rows()) {
+        throw nb::value_error("codes and judge differ in the number of rows");
+    }
+    omtree::GeneralProblem problem;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                  codes.data() + columns[i] * codes.shape(1)));
+    }
+    problem.columns = columns;
+    problem.judge = &judge;
+    return problem;
+}
+
 void bind_general_search(nb::module_ &m) {
     m.def(
         "search_general",
