@@ -355,7 +355,7 @@ def test_impossible_sizes(leaves: Any) -> None:
 
 def test_a_proof_at_the_limit_is_one_of_the_largest_tree_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that meets the loss is a proof, whatever ended the search; smaller trees are not proven by it."""
-    honest = omtree.engines.trees.search
+    honest = omtree.engines.trees.solve
 
     def late(*args: Any, **kwargs: Any) -> Any:
         return dataclasses.replace(honest(*args, **kwargs), status="time_limit")

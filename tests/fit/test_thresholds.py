@@ -200,7 +200,7 @@ def test_exact_thresholds_beyond_the_codes_are_refused() -> None:
 
 def search_that_stops(monkeypatch: pytest.MonkeyPatch, after: int, **changes: Any) -> None:
     """Let the tree search answer `after` times as ever, and then as if it had been stopped."""
-    honest = omtree.engines.trees.search
+    honest = omtree.engines.trees.solve
     calls = []
 
     def solve(*args: Any, **kwargs: Any) -> Any:

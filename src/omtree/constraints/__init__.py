@@ -15,6 +15,7 @@ from omtree.constraints.compile import (
     restrict_features,
 )
 from omtree.constraints.constraint import Constraint, Setting, Shape
+from omtree.constraints.curved import MCC, FowlkesMallows
 from omtree.constraints.demands import CurvedLimit, MetricRow, RuleDemands, RuleSum
 from omtree.constraints.fairness import (
     ConditionalParity,
@@ -31,7 +32,6 @@ from omtree.constraints.only import Only
 from omtree.constraints.path import MaxSupport, MinClassCount, MinConfidence, MinSupport, Path
 from omtree.constraints.sample import F1, Accuracy, FalsePositiveRate, Precision, Recall, Specificity
 from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups, strata_of
-from omtree.constraints.scores_in_limits import MCC, FowlkesMallows
 from omtree.constraints.together import check_constraints, check_together
 from omtree.constraints.toml import from_tables, load_toml, loads, to_toml
 

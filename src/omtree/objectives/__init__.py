@@ -70,5 +70,7 @@ def _kind(name: str) -> type[Objective]:
 
 @functools.cache
 def _names(task: Task) -> tuple[str, ...]:
-    modules = (module.name for module in pkgutil.iter_modules(__path__) if module.name not in ("objective", "own", "ratio"))
+    modules = (
+        module.name for module in pkgutil.iter_modules(__path__) if module.name not in ("objective", "own", "ratio")
+    )
     return tuple(sorted(name for name in modules if task in _kind(name).tasks))
