@@ -72,6 +72,26 @@ class Outcome:
         family = TreeFamily(answer.root, answer.n_sizes, answer.sizes, reader)
         return cls(reader.problem, answer.solution, family.largest.rules, family.largest, rounds, family)
 
+    def at_size(self, leaves: int) -> Outcome:
+        """The best model with at most this many leaves of the same family, and what is known about it."""
+        assert self.family is not None
+        value = float(self.family.losses[leaves - 1])
+        # A bound for larger trees holds for smaller ones as well.
+        bound = value if self.family.proven else self.found.bound
+        status = self.found.status
+        if value <= bound:
+            status = "optimal"
+        elif status in ("optimal", "gap_reached"):
+            status = "time_limit"
+        tree = self.family.tree(leaves)
+        return replace(
+            self,
+            problem=replace(self.problem, max_leaves=leaves),
+            found=replace(self.found, value=value, bound=bound, status=status),
+            rules=tree.rules,
+            tree=tree,
+        )
+
     @classmethod
     def of_rules(cls, reader: Reader, found: Solution, rounds: int) -> Outcome:
         """The rules of a solution."""

@@ -24,7 +24,9 @@ from omtree.deadline import Deadline
 from omtree.export.exports import Exports
 from omtree.fit.plan import Plan
 from omtree.fit.search_space import smaller_space
+from omtree.fit.size_choice import CrossValidation, fit_sized
 from omtree.model.certificate import Certificate
+from omtree.model.expectation import Expectation
 from omtree.model.rules import RuleSet
 from omtree.model.sizes import TreeFamily
 from omtree.model.tree import Tree
@@ -47,12 +49,21 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     tree_: Tree | None
     graph_: FeatureGraph
     certificate_: Certificate
+    expectation_: Expectation
+    cv_results_: dict[str, Any]
+    _expected_by_size: Mapping[int, Expectation]
     _family: TreeFamily
     _kinds: Mapping[str, Any] | None
     _constraints: tuple[Constraint, ...]
 
     def _fit(
-        self, X: Any, read: Callable[[], Training], groups: Any, objective: Objective, deadline: Deadline
+        self,
+        X: Any,
+        read: Callable[[], Training],
+        groups: Any,
+        cv_groups: Any,
+        objective: Objective,
+        deadline: Deadline,
     ) -> Training:
         """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind."""
         # A copy learns the names of the columns.
@@ -64,8 +75,13 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
                 learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
                 learner.n_features_in_ = len(training.columns)
             ready = training.with_groups(group_columns(vars(self)["constraints"]), groups)
-            outcome, certificate = Plan.of(vars(self)).fit(ready, objective, deadline)
-        for name in ("feature_names_in_", "_family"):
+            validation = CrossValidation.of(vars(self), cv_groups)
+            if validation is not None and is_elsewhere(X):
+                raise ValueError(
+                    "Cross-validation needs rows that fit into memory; give max_leaves a number and leave cv out."
+                )
+            outcome, certificate, choice = fit_sized(Plan.of(vars(self)), validation, ready, objective, deadline)
+        for name in ("feature_names_in_", "_family", "cv_results_", "expectation_", "_expected_by_size"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
@@ -78,6 +94,9 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         self.certificate_ = certificate
         if outcome.family is not None:
             self._family = outcome.family
+        if choice is not None:
+            self.cv_results_, self.expectation_ = choice.results, choice.expectation
+            self._expected_by_size = choice.by_size
         return training
 
     def _elsewhere(
@@ -241,6 +260,9 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             status = "time_limit"
         model = copy.copy(self)
         model.max_leaves = leaves
+        model.__dict__.pop("expectation_", None)
+        if leaves in vars(self).get("_expected_by_size", {}):
+            model.expectation_ = self._expected_by_size[leaves]
         model.tree_, model.rules_ = tree, tree.rules
         model.certificate_ = replace(
             self.certificate_,

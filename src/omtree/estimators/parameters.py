@@ -16,6 +16,7 @@ _CHOICES: Mapping[str, tuple[str | None, ...]] = {
     "splits": ("multiway", "binary"),
     "binning": ("adaptive", "quantile", "supervised", "exact"),
     "preset": (None, "paper"),
+    "selection": ("best", "one_se"),
 }
 
 _INTEGERS = (int, np.integer)
@@ -81,7 +82,14 @@ def _max_depth(value: Any) -> str:
 
 
 def _max_leaves(value: Any) -> str:
-    return "" if value is None or _whole(value, 1) else "None or a whole number of at least 1"
+    fine = value is None or _whole(value, 1) or (isinstance(value, str) and value == "auto")
+    return "" if fine else "None, 'auto' or a whole number of at least 1"
+
+
+def _cv(value: Any) -> str:
+    fine = value is None or _whole(value, 2)
+    fine |= not isinstance(value, str) and (hasattr(value, "split") or isinstance(value, Iterable))
+    return "" if fine else "None, a number of folds of at least 2, a splitter, or pairs of row numbers (train, test)"
 
 
 def _max_children(value: Any) -> str:
@@ -135,6 +143,7 @@ def _n_jobs(value: Any) -> str:
 _CHECKS = {
     "max_depth": _max_depth,
     "max_leaves": _max_leaves,
+    "cv": _cv,
     "max_children": _max_children,
     "min_samples_leaf": _min_samples_leaf,
     "n_bins": _n_bins,

@@ -27,8 +27,9 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
     ----------
     max_depth : int, default=3
         Most conditions in one rule.
-    max_leaves : int or None, default=None
-        Most rules in the model; None means ``2**max_depth``.
+    max_leaves : int, "auto" or None, default=None
+        Most rules in the model; None means ``2**max_depth``. With "auto" the number up to that with the least loss on
+        rows held out, found by cross-validation; each fold is one search, which gives the best trees of all sizes.
     min_samples_leaf : int or float, default=0.01
         Least sample weight in one rule: a whole number is a weight, a fraction is a share of all the weight.
     structure : {"tree", "rules"}, default="tree"
@@ -70,6 +71,12 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         and cuts finer around the thresholds of the best tree, as long as that gives a better one.
     cache_mb : float, default=1024
         Trees only: most memory for solved subproblems.
+    cv : int, splitter, iterable or None, default=None
+        Rows to be held out in turn: a number of folds (shuffled, with all classes in each), a splitter of sklearn, or
+        pairs of row numbers (train, test). None means 5 with ``max_leaves="auto"``, and no cross-validation else; with
+        a number of leaves it says what to expect on new rows.
+    selection : {"best", "one_se"}, default="best"
+        With ``max_leaves="auto"``: the size of least mean loss, or the smallest one within a standard error of it.
     quantile : float, default=0.5
         With ``objective="quantile"``: the share of the targets of a rule that its prediction is to be above.
     delta : float, default=1.0
@@ -89,6 +96,11 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         Trees only: the best loss with at most 1, 2, ... leaves.
     r2_by_leaves_ : array of float
         Trees with ``objective="squared"`` only: the share of the variance they explain.
+    expectation_ : Expectation
+        After a cross-validation only: what to expect on new rows, with an interval and beside the baseline.
+    cv_results_ : dict
+        After a cross-validation only: ``leaves``, and for each of those sizes ``mean_train_loss``, ``mean_test_loss``,
+        its standard error ``se_test_loss``, and the losses of every fold.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the columns of ``X`` have names.
@@ -109,7 +121,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
     def __init__(
         self,
         max_depth: int = 3,
-        max_leaves: int | None = None,
+        max_leaves: int | Literal["auto"] | None = None,
         min_samples_leaf: float = 0.01,
         structure: Literal["rules", "tree"] = "tree",
         objective: str | Objective | Callable[[RuleStatistics], float] = "squared",
@@ -129,6 +141,8 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         max_children: int | None = None,
         binning: Binning | Literal["adaptive"] = "adaptive",
         cache_mb: float = 1024,
+        cv: Any = None,
+        selection: Literal["best", "one_se"] = "best",
         quantile: float = 0.5,
         delta: float = 1.0,
     ) -> None:
@@ -152,10 +166,12 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         self.max_children = max_children
         self.binning = binning
         self.cache_mb = cache_mb
+        self.cv = cv
+        self.selection = selection
         self.quantile = quantile
         self.delta = delta
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, cv_groups: Any = None) -> Self:
         """Find the best model for the data.
 
         Parameters
@@ -167,6 +183,8 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional
             Group columns that constraints name and rules may not test; those in ``X`` need not be given.
+        cv_groups : array of shape (n_samples,), optional
+            What a splitter given as `cv` keeps together, such as the patient of each row.
 
         Returns
         -------
@@ -188,7 +206,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
                 return self._elsewhere(X, y, sample_weight, groups, deadline)
             return Training.of_numbers(X, y, sample_weight, self.feature_kinds)
 
-        self._fit(X, read, groups, objective, deadline)
+        self._fit(X, read, groups, cv_groups, objective, deadline)
         return self
 
     @property

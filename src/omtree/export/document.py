@@ -2,7 +2,8 @@
 
 Version 1 holds, besides the format's name and version: ``kind`` (classifier or regressor), ``parameters``, ``columns``
 (number, names, kinds, and the target's name where it is known), ``classes``, ``features``, ``graph``, ``model`` (rules
-and tree), ``sizes`` (the best trees of every size) and ``certificate``. Conditions are lists of codes of a feature; the
+and tree), ``sizes`` (the best trees of every size), ``certificate`` and ``validation`` (how models of the same kind did
+on rows held out, where that was asked for). Conditions are lists of codes of a feature; the
 text of a rule is for people.
 """
 
@@ -21,6 +22,7 @@ from omtree.constraints import ConstraintCheck
 from omtree.data.table import MAX_CODES, Feature, Kind, Pooled
 from omtree.estimators.parameters import check_parameters
 from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
+from omtree.export.validation import validation_in, validation_out
 from omtree.model.certificate import Certificate, Status
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
@@ -66,6 +68,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
         "model": _model_out(model.rules_, model.tree_),
         "sizes": None if family is None else _sizes_out(family),
         "certificate": to_plain(dataclasses.asdict(model.certificate_))["pairs"],
+        "validation": validation_out(model),
     }
 
 
@@ -99,6 +102,9 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         trees, losses = _sizes_in(document["sizes"], features, labels)
         model._family = BuiltFamily(trees, losses, proven=bool(document["sizes"]["proven"]))
     model.certificate_ = _certificate_in(document["certificate"])
+    # Models of 0.1 were not judged on new rows.
+    if document.get("validation") is not None:
+        validation_in(document["validation"], model)
     if model.certificate_.structure == "tree" and model.tree_ is None:
         raise ValueError("the certificate speaks of a tree and there is none")
     return model

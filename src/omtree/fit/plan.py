@@ -66,29 +66,49 @@ class Plan:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Plan:
-        """The plan in an estimator's parameters."""
-        return cls(**{name: parameters[name] for name in cls.__dataclass_fields__})
+        """The plan in an estimator's parameters; a size that is to be chosen has no limit but the depth yet."""
+        values = {name: parameters[name] for name in cls.__dataclass_fields__}
+        return cls(**{**values, "max_leaves": None if values["max_leaves"] == "auto" else values["max_leaves"]})
 
-    def fit(self, training: Training, objective: Objective, deadline: Deadline) -> tuple[Outcome, Certificate]:
-        """The best model, and what is known about it after an independent check."""
+    def fit(
+        self, training: Training, objective: Objective, deadline: Deadline, leaves: int | None = None
+    ) -> tuple[Outcome, Certificate]:
+        """The best model, and what is known about it after an independent check.
+
+        With `leaves` it is the best one of at most so many leaves out of the family of trees up to `max_leaves`.
+        """
+        outcome, samples = self.solve(training, objective, deadline, reasons=True)
+        if leaves is not None:
+            outcome = outcome.at_size(leaves)
+        return outcome, self._certificate(outcome, samples, objective, deadline)
+
+    def solve(
+        self, training: Training, objective: Objective, deadline: Deadline, *, reasons: bool = False
+    ) -> tuple[Outcome, Training]:
+        """The best model, and the samples it was read off; where there is none, with `reasons` why."""
         objective.check(training.target)
         setting = self._setting(training)
         constraints = check_constraints(self.constraints, setting)
         binning = "quantile" if self.binning == "adaptive" else self.binning
         features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
         if dropped:
-            reasons = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
-            warnings.warn(f"Columns that cannot tell the rows apart are left out ({reasons}).", stacklevel=4)
+            named = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
+            warnings.warn(f"Columns that cannot tell the rows apart are left out ({named}).", stacklevel=6)
         features = restrict_features(constraints, features, setting)
         try:
             outcome, samples = self._solve(training, features, objective, setting, deadline)
         except InfeasibleError:
-            if not constraints:
+            if not constraints or not reasons:
                 raise
             raise InfeasibleError(self._reason(training, features, objective, setting)) from None
         if outcome.found.status == "interrupted":
-            warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=4)
-        return outcome, self._certificate(outcome, samples, objective, deadline)
+            warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=6)
+        return outcome, samples
+
+    @property
+    def seed(self) -> int:
+        """Of what is random in the search."""
+        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _setting(self, training: Training) -> Setting:
         """What constraints are checked against."""
@@ -101,8 +121,12 @@ class Plan:
             {name: column.levels for name, column in training.groups.items()},
             self.structure,
             int(self.max_depth),
-            most_leaves(self.max_leaves, self.max_depth, len(training)),
+            self.most_leaves(training),
         )
+
+    def most_leaves(self, training: Training) -> int:
+        """The most leaves that a model of these samples may have."""
+        return most_leaves(self.max_leaves, self.max_depth, len(training))
 
     def _solve(
         self,
@@ -113,7 +137,7 @@ class Plan:
         deadline: Deadline,
     ) -> tuple[Outcome, Training]:
         """The best model over these features, or over finer thresholds, and the samples it was read off."""
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self.seed
         n_jobs = effective_n_jobs(self.n_jobs)
         progress = reporter(self.verbose)
         # An order of tests is the order of the graph, where no other is asked for.

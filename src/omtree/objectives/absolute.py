@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from omtree.data.table import FloatArray, Table
 from omtree.objectives.objective import Objective, RuleStatistics
 from omtree.objectives.quantile import Quantile
@@ -23,6 +25,10 @@ class Absolute(Objective):
     def loss(self, rule: RuleStatistics) -> float:
         """Distances from the median."""
         return float(rule.weights @ abs(rule.targets - self.predict(rule)))
+
+    def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
+        """How far off."""
+        return np.asarray(abs(targets - predicted))
 
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
         """Twice the pinball loss at one half, so every sample counts twice."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from omtree.data.table import FloatArray, Table
-from omtree.objectives.objective import Objective, RuleStatistics
+from omtree.objectives.objective import IntArray, Objective, RuleStatistics
 from omtree.problem.losses import ImpurityLoss, Loss
 from omtree.sources.target import Target
 
@@ -19,6 +21,11 @@ class Gini(Objective):
         """Weight times one minus the sum of the squared shares."""
         share = rule.class_weights / rule.weight
         return float(rule.weight * (1.0 - share @ share))
+
+    def charges(self, labels: IntArray, class_weights: FloatArray) -> FloatArray:
+        """The Brier score of the shares as probabilities."""
+        share = class_weights / class_weights.sum(axis=1, keepdims=True)
+        return np.asarray(1.0 - 2.0 * share + (share**2).sum(axis=1, keepdims=True))
 
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
         """From the weights of the classes."""

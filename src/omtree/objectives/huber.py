@@ -43,9 +43,13 @@ class Huber(Objective):
 
     def loss(self, rule: RuleStatistics) -> float:
         """The least loss."""
-        distance = np.abs(rule.targets - self.predict(rule))
+        return float(rule.weights @ self.distances(rule.targets, np.array(self.predict(rule))))
+
+    def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
+        """Squared up to `delta`, linear beyond."""
+        distance = np.abs(targets - predicted)
         near = distance <= self.delta
-        return float(rule.weights @ np.where(near, distance**2 / 2, self.delta * (distance - self.delta / 2)))
+        return np.where(near, distance**2 / 2, self.delta * (distance - self.delta / 2))
 
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
         """From the samples of each row."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from omtree.data.table import FloatArray, Table
 from omtree.problem.losses import LinearLoss, Loss
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 Task = Literal["classification", "regression"]
 
+IntArray = npt.NDArray[np.intp]
 _NOTHING: FloatArray = np.empty(0)
 
 
@@ -95,6 +97,27 @@ class Objective:
 
     def check(self, target: Target) -> None:
         """Complain about a target that the objective is not made for, in one sentence."""
+
+    def charges(self, labels: IntArray, class_weights: FloatArray) -> FloatArray:
+        """What a new row of each class costs under each rule, by which sizes are compared on rows held out.
+
+        Parameters
+        ----------
+        labels : array of int, shape (n_rules,)
+            What the rules predict.
+        class_weights : array of float, shape (n_rules, n_classes)
+            Weight of the classes among the rows that the rules were fitted to.
+
+        Returns
+        -------
+        array of float, shape (n_rules, n_classes)
+            By default one for every class but the predicted one.
+        """
+        return np.asarray(1.0 - np.eye(class_weights.shape[1])[labels])
+
+    def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
+        """What new rows with these numbers cost where others are predicted; by default the squares of the errors."""
+        return np.asarray((targets - predicted) ** 2)
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray | None:
         """What adds up over samples with numeric targets and suffices for the kernel's loss, a row per sample.

@@ -9,6 +9,9 @@ from omtree.objectives.objective import Objective, RuleStatistics
 from omtree.problem.losses import Loss, MomentLoss
 from omtree.sources.target import Target
 
+#: What a mean of zero counts as for rows that it was not fitted to.
+_LEAST_MEAN = 1e-3
+
 
 class Poisson(Objective):
     """Half the Poisson deviance: the sum of ``y log(y / mean) - y + mean``."""
@@ -31,6 +34,11 @@ class Poisson(Objective):
             return 0.0
         # y - mean adds up to nothing within a rule.
         return float(rule.weights @ (_y_log_y(y) - y * np.log(mean)))
+
+    def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
+        """Half the deviance; a rule that has seen nothing but zeros is taken to expect a little more than that."""
+        mean = np.maximum(predicted, _LEAST_MEAN)
+        return np.asarray(_y_log_y(targets) - targets * np.log(mean) - targets + mean)
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
         """Weight, and the sums of y and y log y."""

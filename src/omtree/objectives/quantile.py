@@ -44,6 +44,11 @@ class Quantile(Objective):
         distance = rule.targets - self.predict(rule)
         return float(rule.weights @ np.maximum(self.quantile * distance, (self.quantile - 1.0) * distance))
 
+    def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
+        """The pinball loss."""
+        distance = targets - predicted
+        return np.asarray(np.maximum(self.quantile * distance, (self.quantile - 1.0) * distance))
+
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
         """From the samples of each row."""
         return SampleLoss("quantile", self.quantile, *samples_by_row(table, target, weight))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from omtree import _native
 from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups
@@ -146,11 +147,14 @@ class Training:
 
     def sample(self, size: int, seed: int) -> Training:
         """A part of the samples, drawn without replacement, in their order."""
-        rows = np.sort(np.random.default_rng(seed).choice(len(self), size, replace=False))
+        return self.part(np.sort(np.random.default_rng(seed).choice(len(self), size, replace=False)))
+
+    def part(self, rows: npt.NDArray[np.intp]) -> Training:
+        """The samples at these positions."""
         columns = tuple(replace(column, values=column.values[rows]) for column in self.columns)
         weight = self.weight[rows]
         return Training(
-            Columns(columns, size),
+            Columns(columns, len(rows)),
             self.target.take(rows),
             None if self.row_weight is None else self.row_weight[rows],
             weight,

@@ -1,0 +1,73 @@
+"""What a model loses on rows it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.constraints import Budget, Constraint
+from omtree.data.build import encode_rows
+from omtree.data.table import FloatArray
+from omtree.model.rules import RuleSet
+from omtree.model.tally import Tally
+from omtree.model.tree import Tree
+from omtree.objectives import LabelCosts, Objective, Score
+from omtree.sources.samples import Training
+
+
+def owners(rules: RuleSet, tree: Tree | None, samples: Training) -> npt.NDArray[np.intp]:
+    """The rule that answers for each sample; that of the tree where the model is walked as one."""
+    used = sorted({condition.feature for rule in rules for condition in rule.conditions})
+    codes = np.zeros((len(rules.features), len(samples)), dtype=np.uint8)
+    codes[used] = encode_rows(samples.columns, tuple(rules.features[feature] for feature in used))
+    return rules.assign(codes) if tree is None else tree.apply(codes)
+
+
+def mean_loss(
+    objective: Objective,
+    rules: RuleSet,
+    owner: npt.NDArray[np.intp],
+    samples: Training,
+    constraints: Sequence[Constraint] = (),
+) -> float:
+    """The objective on these samples, per unit of weight; of a score, one minus the score.
+
+    An objective of your own is judged by errors, or by squared distances, unless it says what answers cost.
+    """
+    target, weight = samples.target, samples.weight / samples.weight.sum()
+    paid = _price(rules, constraints) @ np.bincount(owner, weights=weight, minlength=len(rules))
+    if target.is_number:
+        predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+        return float(weight @ objective.distances(target.values, predicted) + paid)
+    n_classes = len(target.classes)
+    flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
+    masses = flat.reshape(len(rules), n_classes)
+    labels = np.array([rule.label for rule in rules])
+    confusion = np.zeros((n_classes, n_classes))
+    np.add.at(confusion.T, labels, masses)
+    if isinstance(objective, Score):
+        return 1.0 - objective.score(confusion)
+    if isinstance(objective, LabelCosts):
+        return float((confusion * objective.matrix(confusion.sum(axis=1))).sum() + paid)
+    shares = np.array([rule.class_weights for rule in rules])
+    return float((masses * objective.charges(labels, shares)).sum() + paid)
+
+
+def tally(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training, trained: Training) -> Tally:
+    """Errors, or squared distances, beside those of the best constant answer for the samples trained on."""
+    target, weight = samples.target, samples.weight
+    if target.is_number:
+        predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+        mean = np.average(trained.target.values, weights=trained.weight)
+        return Tally.of((target.values - predicted) ** 2, (target.values - mean) ** 2, weight)
+    labels = np.array([rule.label for rule in rules])[owner]
+    usual = np.bincount(trained.target.labels, weights=trained.weight, minlength=len(target.classes)).argmax()
+    return Tally.of((labels != target.labels).astype(float), (target.labels != usual).astype(float), weight)
+
+
+def _price(rules: RuleSet, constraints: Sequence[Constraint]) -> FloatArray:
+    """What the tests of each rule add to the loss of a row."""
+    weight = sum(budget.weight for budget in constraints if isinstance(budget, Budget))
+    return np.array([weight * rule.cost for rule in rules])

@@ -1,0 +1,33 @@
+"""Intervals for shares and means: how far chance can move a figure."""
+
+from __future__ import annotations
+
+import math
+
+#: Standard errors on each side of a 95 % interval.
+Z95 = 1.959963984540054
+
+
+def wilson(share: float, rows: float, z: float = Z95) -> tuple[float, float]:
+    """Wilson's interval for a share that was seen in so many rows.
+
+    It stays between 0 and 1, and is not empty where all rows or none are right.
+
+    Parameters
+    ----------
+    share : float
+    rows : float
+        How many independent rows the share is worth; with weights, their effective number.
+    z : float
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson(1.0, 7)]
+    [0.646, 1.0]
+    """
+    if rows <= 0:
+        return 0.0, 1.0
+    centre = (share + z * z / (2 * rows)) / (1 + z * z / rows)
+    half = z / (1 + z * z / rows) * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return (0.0 if share <= 0 else low), (1.0 if share >= 1 else high)
