@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from sklearn.metrics import r2_score, root_mean_squared_error
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.metrics import balanced_accuracy_score, r2_score, root_mean_squared_error
 
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.model.expectation import Expectation
 from omtree.model.intervals import wilson
+from omtree.model.leading import leads, training_figure
 from omtree.model.tally import Tally
 
 
@@ -78,3 +81,40 @@ def test_folds_that_differ_widen_it_more() -> None:
     alike = Expectation.of_folds([fold(0.3) for _ in range(5)], [400] * 5, "accuracy", "")
     apart = Expectation.of_folds([fold(s) for s in (0.0, 0.1, 0.3, 0.5, 0.6)], [400] * 5, "accuracy", "")
     assert apart.value.high - apart.value.low > 1.5 * (alike.value.high - alike.value.low)
+
+
+def test_a_model_on_new_rows() -> None:
+    """What a fitted model says of new rows is its score there, beside that of the class most frequent in training."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = OptimalTreeClassifier(max_depth=1, n_bins=4).fit(X[:300, :5], y[:300])
+    found = model.expect(X[300:, :5], y[300:])
+    assert found.value.value == pytest.approx(model.score(X[300:, :5], y[300:]))
+    assert found.baseline == pytest.approx(np.mean(y[300:] == np.bincount(y[:300]).argmax()))
+    assert found.rows == 269
+    names = [lead.name for lead in leads(model, found)]
+    assert names == ["Expected on new rows", "In training", "Without a model", "Proven"]
+    assert leads(model)[0].figure == "not known"
+    assert leads(model)[1].figure == f"{100 * model.score(X[:300, :5], y[:300]):.1f} % right"
+
+
+def test_a_model_of_numbers_on_new_rows() -> None:
+    """R2 in training is that of scikit-learn; on new rows the baseline is the mean of the training rows."""
+    X, y = load_diabetes(return_X_y=True)
+    model = OptimalTreeRegressor(max_depth=2, n_bins=4).fit(X[:300, :5], y[:300])
+    value, _, rmse, least = training_figure(model.rules_)
+    assert value == pytest.approx(model.score(X[:300, :5], y[:300]))
+    assert rmse == pytest.approx(root_mean_squared_error(y[:300], model.predict(X[:300, :5])))
+    assert least == pytest.approx(y[:300].std())
+    found = model.expect(X[300:, :5], y[300:])
+    assert found.baseline_rmse == pytest.approx(np.sqrt(np.mean((y[300:] - y[:300].mean()) ** 2)))
+    with pytest.raises(ValueError, match="one for each row"):
+        model.expect(X[300:, :5], y)
+
+
+def test_weighted_classes_on_new_rows() -> None:
+    """With balanced classes the figure on new rows is the balanced accuracy."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = OptimalTreeClassifier(max_depth=1, n_bins=4, class_weight="balanced").fit(X[:300, :5], y[:300])
+    found = model.expect(X[300:, :5], y[300:])
+    assert found.measure == "balanced accuracy"
+    assert found.value.value == pytest.approx(balanced_accuracy_score(y[300:], model.predict(X[300:, :5])))

@@ -27,6 +27,7 @@ from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation, fit_sized
 from omtree.model.certificate import Certificate
 from omtree.model.expectation import Expectation
+from omtree.model.leading import expectation_on
 from omtree.model.rules import RuleSet
 from omtree.model.sizes import TreeFamily
 from omtree.model.tree import Tree
@@ -156,6 +157,22 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         tree = self.tree_ if self.certificate_.structure == "tree" else None
         weight = check_weights(sample_weight, columns.n_samples)
         return audit(self._constraints, Answers.of(self.rules_, codes, self._positions(y), weight, found, tree))
+
+    def expect(self, X: Any, y: Any, sample_weight: Any = None) -> Expectation:
+        """What to expect on new rows, judged by rows that the model was not fitted to.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        Expectation
+            Accuracy, or R2 and RMSE, with a 95 % interval, beside the most frequent class or the mean every time.
+        """
+        return expectation_on(self, X, y, sample_weight, "")
 
     def _positions(self, y: Any) -> npt.NDArray[Any]:
         """The target as constraints see it: positions of classes, or numbers."""

@@ -17,6 +17,7 @@ from omtree.errors import InfeasibleError
 from omtree.fit.folds import Fold, in_words, make_folds
 from omtree.fit.held_out import mean_loss, owners, tally
 from omtree.model.expectation import Expectation
+from omtree.model.leading import measure_of
 from omtree.model.tally import Tally
 from omtree.objectives import Objective
 from omtree.sources.samples import Training
@@ -197,14 +198,6 @@ def fit_sized(
         outcome, certificate = plan.fit(training, objective, Deadline(rest))
     seconds = {"cross-validation": spent, **certificate.seconds}
     return outcome, replace(certificate, seconds=seconds, total_seconds=deadline.elapsed), choice
-
-
-def measure_of(parameters: Mapping[str, Any]) -> str:
-    """What new rows are judged by: with weights of classes, an accuracy that has them."""
-    if "class_weight" not in parameters:
-        return "R2"
-    weight = parameters["class_weight"]
-    return "accuracy" if weight is None else "balanced accuracy" if isinstance(weight, str) else "weighted accuracy"
 
 
 def select(sizes: Sequence[int], losses: FloatArray, selection: Selection) -> int | None:

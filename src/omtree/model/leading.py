@@ -1,0 +1,162 @@
+"""The four figures that lead wherever a model is shown: expected on new rows, in training, without a model, proven."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omtree.data.table import FloatArray
+from omtree.model.expectation import Expectation, in_measure, short, span
+from omtree.model.tally import Tally
+from omtree.sources.target import check_numbers, check_weights, class_scale
+
+if TYPE_CHECKING:
+    from omtree.estimators.base import OptimalTreeBase
+    from omtree.model.rules import RuleSet
+
+
+@dataclass(frozen=True)
+class Lead:
+    """One figure.
+
+    Attributes
+    ----------
+    name : str
+    figure : str
+        Short: a number, or a word.
+    words : str
+        What is behind it.
+    """
+
+    name: str
+    figure: str
+    words: str
+
+
+def leads(model: OptimalTreeBase, expectation: Expectation | None = None) -> list[Lead]:
+    """The four figures of a fitted model, those on new rows from `expectation`, or from the fit's own."""
+    expected = expectation if expectation is not None else vars(model).get("expectation_")
+    measure = measure_of(vars(model))
+    return [
+        _on_new_rows(expected),
+        _in_training(model.rules_, measure),
+        _without_model(model.rules_, measure, expected),
+        _proven(model),
+    ]
+
+
+def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, how: str) -> Expectation:
+    """What the model does on rows that it was not fitted to, beside the best constant answer of its training rows."""
+    rules, owner = model.rules_, model.apply(X)
+    weight = check_weights(sample_weight, len(owner))
+    measure = measure_of(vars(model))
+    how = how or f"a test on {np.count_nonzero(weight):,} rows"
+    if not rules.classes:
+        numbers = check_numbers(y)
+        _same_length(numbers, owner)
+        predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+        mean = sum(rule.support * rule.targets.mean for rule in rules if rule.targets is not None) / rules.support
+        return Expectation.of_rows(Tally.of((numbers - predicted) ** 2, (numbers - mean) ** 2, weight), measure, how)
+    # Classes that training did not have are wrong whatever is said.
+    actual: npt.NDArray[Any] = model._positions(y)
+    _same_length(actual, owner)
+    known = actual >= 0
+    asked = vars(model).get("class_weight")
+    if asked is not None:
+        classes = np.array(rules.classes, dtype=object)
+        totals = np.bincount(actual[known], weights=weight[known], minlength=len(classes)).astype(np.float64)
+        scale = class_scale(asked, classes, totals)
+        weight = weight * np.where(known, scale[actual], 1.0)
+    said = np.array([rule.label for rule in rules])[owner]
+    usual = int(_class_totals(rules).argmax())
+    return Expectation.of_rows(
+        Tally.of(np.asarray(said != actual, float), np.asarray(actual != usual, float), weight), measure, how
+    )
+
+
+def measure_of(parameters: Any) -> str:
+    """What new rows are judged by: with weights of classes, an accuracy that has them."""
+    if "class_weight" not in parameters:
+        return "R2"
+    weight = parameters["class_weight"]
+    return "accuracy" if weight is None else "balanced accuracy" if isinstance(weight, str) else "weighted accuracy"
+
+
+def training_figure(rules: RuleSet) -> tuple[float, float, float | None, float | None]:
+    """The measure in training, that of the baseline, and the root mean squared errors of both where there are any."""
+    if rules.classes:
+        right = sum(rule.class_weights[rule.label] for rule in rules)
+        totals = _class_totals(rules)
+        return right / rules.support, float(totals.max() / totals.sum()), None, None
+    parts = [(rule.support, rule.targets, float(rule.prediction)) for rule in rules if rule.targets is not None]
+    if not parts:
+        return math.nan, 0.0, None, None
+    mean = sum(support * targets.mean for support, targets, _ in parts) / rules.support
+    loss, least = (
+        sum(support * (targets.deviation**2 + (targets.mean - centre) ** 2) for support, targets, centre in centred)
+        / rules.support
+        for centred in (parts, [(support, targets, mean) for support, targets, _ in parts])
+    )
+    return 1.0 - loss / least if least > 0 else 1.0, 0.0, math.sqrt(loss), math.sqrt(least)
+
+
+def _on_new_rows(expected: Expectation | None) -> Lead:
+    name = "Expected on new rows"
+    if expected is None:
+        return Lead(name, "not known", "cross-validate (max_leaves='auto' or cv=5) or test it on rows held out")
+    words = f"{span(expected.measure, expected.value)}, 95 % interval by {expected.how}"
+    if expected.rmse is not None:
+        words += f"; RMSE {short(expected.rmse.value)} ({short(expected.rmse.low)} to {short(expected.rmse.high)})"
+    return Lead(name, _figure(expected.measure, expected.value.value), words)
+
+
+def _in_training(rules: RuleSet, measure: str) -> Lead:
+    value, _, rmse, _ = training_figure(rules)
+    words = "on the rows it was fitted to, where larger models always do better"
+    if rmse is not None:
+        words = f"RMSE {short(rmse)}, {words}"
+    return Lead("In training", "not known" if math.isnan(value) else _figure(measure, value), words)
+
+
+def _without_model(rules: RuleSet, measure: str, expected: Expectation | None) -> Lead:
+    _, baseline, _, rmse = training_figure(rules)
+    if rules.classes:
+        usual = rules.classes[int(_class_totals(rules).argmax())]
+        value = baseline if expected is None else expected.baseline
+        return Lead("Without a model", _figure(measure, value), f"the answer {usual} every time")
+    if expected is not None and expected.baseline_rmse is not None:
+        rmse = expected.baseline_rmse
+    words = "the mean every time"
+    return Lead("Without a model", _figure(measure, 0.0), words if rmse is None else f"RMSE {short(rmse)}, {words}")
+
+
+def _proven(model: OptimalTreeBase) -> Lead:
+    certificate = model.certificate_
+    kind = "tree" if certificate.structure == "tree" else "set of rules"
+    most = len(model.rules_)
+    size = f"{most} {'leaf' if most == 1 else 'leaves'}" if kind == "tree" else f"{most} rule{'s' if most > 1 else ''}"
+    if certificate.status == "optimal":
+        return Lead("Proven", "optimal", f"no {kind} of this size, depth and cuts does better in training ({size})")
+    gap = f"{100 * certificate.gap:.1f} %"
+    return Lead(
+        "Proven", f"gap {gap}", f"at most {gap} of the training loss could be saved by a better {kind} ({size})"
+    )
+
+
+def _figure(measure: str, value: float) -> str:
+    if measure == "R2":
+        return f"R2 {in_measure(measure, value)}"
+    return f"{in_measure(measure, value)} {'right' if measure == 'accuracy' else measure}"
+
+
+def _class_totals(rules: RuleSet) -> FloatArray:
+    return np.asarray(np.sum([rule.class_weights for rule in rules], axis=0))
+
+
+def _same_length(actual: Any, owner: Any) -> None:
+    if len(actual) != len(owner):
+        raise ValueError(f"X has {len(owner)} rows and y has {len(actual)} entries; give one for each row.")
