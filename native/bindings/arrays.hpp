@@ -116,6 +116,7 @@ inline std::chrono::steady_clock::time_point moment(double seconds) {
 void bind_data(nb::module_ &m);
 void bind_loss(nb::module_ &m);
 void bind_trees(nb::module_ &m);
+void bind_cuts(nb::module_ &m);
 void bind_rules(nb::module_ &m);
 
 } // namespace omtree::bindings

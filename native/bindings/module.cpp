@@ -5,5 +5,6 @@ NB_MODULE(_native, m) {
     omtree::bindings::bind_data(m);
     omtree::bindings::bind_loss(m);
     omtree::bindings::bind_trees(m);
+    omtree::bindings::bind_cuts(m);
     omtree::bindings::bind_rules(m);
 }

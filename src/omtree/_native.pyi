@@ -67,6 +67,20 @@ def search_tables(
     int,
     int,
 ]: ...
+def sweep_instructions() -> str: ...
+def search_cuts(
+    views: npt.NDArray[np.float64],
+    *,
+    labels: npt.NDArray[np.int32],
+    n_classes: int,
+    targets: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
+    masses: npt.NDArray[np.float64],
+    max_depth: int,
+    max_leaves: int,
+    min_support: float,
+    seconds: float,
+) -> tuple[float, float, bool, bool, list[tuple[int, int, float, float, int, int]], int]: ...
 def search_trees(
     codes: npt.NDArray[np.uint8],
     counts: npt.NDArray[np.float64],

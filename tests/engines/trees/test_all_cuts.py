@@ -1,0 +1,163 @@
+"""The search over all cuts finds what trying every tree finds, and never claims more than it knows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from helpers.cut_oracle import Cuttable, best_binary
+from omtree.deadline import Deadline
+from omtree.engines.trees.all_cuts import CutNode, CutSolution, solve_cuts
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def _leaves(node: CutNode, views: FloatArray, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+    """The rows of every leaf, sent down on raw values."""
+    if node.left is None or node.right is None:
+        return [rows]
+    low = views[node.view, rows] <= node.below
+    assert (views[node.view, rows[~low]] >= node.above).all() and node.below < node.above
+    return _leaves(node.left, views, rows[low]) + _leaves(node.right, views, rows[~low])
+
+
+def _depth(node: CutNode) -> int:
+    return 0 if node.left is None or node.right is None else 1 + max(_depth(node.left), _depth(node.right))
+
+
+def _check(found: CutSolution, data: Cuttable, optimum: float, depth: int, leaves: int, support: float) -> None:
+    if optimum == np.inf:
+        assert found.tree is None and found.status == "infeasible"
+        return
+    assert found.tree is not None
+    parts = _leaves(found.tree, data.views, np.arange(data.views.shape[1]))
+    assert found.value == pytest.approx(sum(data.cost(tuple(part.tolist())) for part in parts), abs=1e-9)
+    assert found.value == pytest.approx(optimum, abs=1e-9)
+    assert found.status == "optimal" and found.bound == found.value
+    assert len(parts) <= leaves and _depth(found.tree) <= depth
+    assert min(data.mass[part].sum() for part in parts) >= support - 1e-9
+
+
+def _views(rng: np.random.Generator, n: int) -> FloatArray:
+    n_views, n_values = int(rng.integers(1, 4)), int(rng.integers(2, 9))
+    return rng.integers(0, n_values, (n_views, n)).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_errors_against_every_tree(seed: int) -> None:
+    """Errors: the optimum over all trees, with weights, support and few leaves in turns."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 13))
+    views, labels = _views(rng, n), rng.integers(0, int(rng.integers(2, 5)), n)
+    weights = [None, rng.integers(1, 5, n).astype(float), rng.uniform(0.1, 2.0, n)][seed % 3]
+    masses = [None, rng.integers(1, 4, n).astype(float)][seed // 3 % 2]
+    depth = int(rng.integers(1, 4))
+    leaves = int(rng.integers(1, 2**depth + 2))
+    support = float([1.0, 2.0, 2.5][seed % 3])
+    own = np.ones(n) if weights is None else weights
+    mass = np.ones(n) if masses is None else masses
+    data = Cuttable.errors(views, labels.tolist(), own.tolist(), mass.tolist())
+    found = solve_cuts(
+        views,
+        labels=labels,
+        weights=weights,
+        masses=masses,
+        max_depth=depth,
+        max_leaves=leaves,
+        min_support=support,
+    )
+    _check(found, data, best_binary(data, depth, leaves, support), depth, leaves, support)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_squares_against_every_tree(seed: int) -> None:
+    """Squared loss: the optimum over all trees, with weights, support and few leaves in turns."""
+    rng = np.random.default_rng(1000 + seed)
+    n = int(rng.integers(2, 12))
+    views = _views(rng, n)
+    targets = rng.normal(50.0, 3.0, n) if seed % 2 else rng.integers(0, 5, n).astype(float)
+    weights = [None, rng.uniform(0.5, 2.0, n)][seed // 2 % 2]
+    own = np.ones(n) if weights is None else weights
+    depth = int(rng.integers(1, 4))
+    leaves = int(rng.integers(1, 2**depth + 2))
+    support = float([0.4, 2.0][seed % 2])
+    data = Cuttable.squares(views, targets.tolist(), own.tolist())
+    found = solve_cuts(
+        views, targets=targets, weights=weights, masses=weights, max_depth=depth, max_leaves=leaves, min_support=support
+    )
+    _check(found, data, best_binary(data, depth, leaves, support), depth, leaves, support)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 20])
+@pytest.mark.parametrize("support", [1.0, 12.0])
+def test_bound_at_any_limit(n_classes: int, support: float) -> None:
+    """Whenever the time ends, the bound is at most the optimum, the tree's loss is its own, and more time is no worse."""
+    rng = np.random.default_rng(n_classes)
+    views = rng.normal(size=(4, 150))
+    labels = ((views[0] * views[1] > 0) + rng.integers(0, n_classes - 1, 150)) % n_classes
+    data = Cuttable.errors(views, labels.tolist(), [1.0] * 150, [1.0] * 150)
+    optimum = solve_cuts(views, labels=labels, max_depth=3, min_support=support)
+    assert optimum.status == "optimal"
+    last = np.inf
+    for seconds in (0.0, 0.001, 0.01, 0.05, 0.3):
+        found = solve_cuts(views, labels=labels, max_depth=3, min_support=support, deadline=Deadline(seconds))
+        assert found.bound <= optimum.value <= found.value
+        assert found.tree is not None
+        parts = _leaves(found.tree, views, np.arange(150))
+        assert found.value == sum(data.cost(tuple(part.tolist())) for part in parts)
+        assert (found.status == "optimal") == (found.bound == found.value)
+        assert min(map(len, parts)) >= support
+        last = min(last, found.value)
+    assert last >= optimum.value
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_more_rows_than_narrow_lanes_hold(depth: int) -> None:
+    """With more rows than 16-bit lanes can count, a concept that a tree of the depth can say is found without error."""
+    rng = np.random.default_rng(depth)
+    views = rng.normal(size=(3, 40_000))
+    labels = (views[0] > 0.3).astype(int) + (views[1] > -0.2) * (views[2] > 0.1)
+    found = solve_cuts(views, labels=labels, max_depth=depth)
+    assert found.status == "optimal"
+    assert (found.value == 0.0) == (depth > 2)
+
+
+def test_simpler_processors() -> None:
+    """The portable and the AVX2 sweeps give the values of the widest ones."""
+    program = (
+        "import numpy as np\n"
+        "from omtree import _native\n"
+        "from omtree.engines.trees.all_cuts import solve_cuts\n"
+        "rng = np.random.default_rng(5)\n"
+        "views = rng.normal(size=(4, 120)).round(1)\n"
+        "out = []\n"
+        "for k in (2, 3):\n"
+        "    labels = rng.integers(0, k, 120)\n"
+        "    for weights in (None, rng.integers(1, 4, 120).astype(float), rng.uniform(1, 2, 120)):\n"
+        "        for support in (1.0, 9.0):\n"
+        "            found = solve_cuts(views, labels=labels, weights=weights, max_depth=2, min_support=support)\n"
+        "            out.append(round(found.value, 6))\n"
+        "out.append(round(solve_cuts(views, targets=views[0] ** 2, max_depth=2, min_support=5.0).value, 6))\n"
+        "print(_native.sweep_instructions(), out)\n"
+    )
+    answers = []
+    for kernels in ("portable", "avx2", "avx512"):
+        environment = {**os.environ, "OMTREE_KERNELS": kernels}
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        name, values = run.stdout.split(" ", 1)
+        assert name == kernels or (kernels != "portable" and name in ("portable", "avx2"))
+        answers.append(values)
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_neither_labels_nor_targets() -> None:
+    """One of both has to be given."""
+    with pytest.raises(ValueError, match="either labels or targets"):
+        solve_cuts(np.zeros((1, 2)), max_depth=1)
