@@ -170,7 +170,7 @@ def test_report(credit, run, tmp_path):
 
 def test_export_sql_runs(credit, run):
     """The exported query, run on the rows, gives what predict gives."""
-    query = run("export", credit.model, "-f", "sql", "--table", "people").out
+    query = run("export", credit.model, "-f", "sql", "--table", "people", "--dialect", "sqlite").out
     frame = frame_of(credit.unseen)
     with sqlite3.connect(":memory:") as connection:
         frame.to_sql("people", connection, index=False)

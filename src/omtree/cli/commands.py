@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from omtree.export.sql_dialects import DialectName
+
 app = typer.Typer(
     name="omtree",
     help="Fit the best small decision tree to a table, with a proof of how good it is, and use it.",
@@ -252,6 +254,7 @@ def export(
     ] = None,
     out: Out = None,
     table: Annotated[str | None, typer.Option(help="SQL: a query over this table, not only an expression.")] = None,
+    dialect: Annotated[DialectName | None, typer.Option(help="SQL: the database it is for; default: ansi.")] = None,
     leaves: Annotated[int | None, typer.Option("--leaves", "-l", help="The best tree with at most so many.")] = None,
 ) -> None:
     """Write a model in another language.
@@ -260,7 +263,7 @@ def export(
     """
     from omtree.cli.export_command import run_export
 
-    run_export(model, format, out, table, leaves)
+    run_export(model, format, out, table, dialect, leaves)
 
 
 @app.command()

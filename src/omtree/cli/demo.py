@@ -48,7 +48,7 @@ def _run(folder: str) -> None:
         _say("omtree audit model.json unseen.csv")
         run_audit("model.json", "unseen.csv", None, None, ())
         _say("omtree export model.json --format sql")
-        run_export("model.json", "sql", None, None, None)
+        run_export("model.json", "sql", None, None, None, None)
     finally:
         os.chdir(before)
 

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from omtree.cli.modelling import check_writable, load_model
+from omtree.export.sql_dialects import DialectName
 
 _BY_SUFFIX = {
     ".sql": "sql",
@@ -24,7 +25,14 @@ _BY_SUFFIX = {
 }
 
 
-def run_export(model_path: str, format: str | None, out: str | None, table: str | None, leaves: int | None) -> None:
+def run_export(
+    model_path: str,
+    format: str | None,
+    out: str | None,
+    table: str | None,
+    dialect: DialectName | None,
+    leaves: int | None,
+) -> None:
     """Write the model in a format; by default the one of the file's name."""
     check_writable(out)
     if format is None:
@@ -32,8 +40,9 @@ def run_export(model_path: str, format: str | None, out: str | None, table: str 
         if format is None:
             where = "there is no file name to tell it" if out is None else f"the name {out} does not tell it"
             raise ValueError(f"--format is needed: {where}.")
-    if table is not None and format != "sql":
-        raise ValueError("--table is for --format sql only.")
+    for option, value in (("--table", table), ("--dialect", dialect)):
+        if value is not None and format != "sql":
+            raise ValueError(f"{option} is for --format sql only.")
     model: Any = load_model(model_path)
     if leaves is not None:
         model = model.with_leaves(leaves)
@@ -48,7 +57,7 @@ def run_export(model_path: str, format: str | None, out: str | None, table: str 
 
         text = to_text(model)
     elif format == "sql":
-        text = model.to_sql(table)
+        text = model.to_sql(table, dialect=dialect or "ansi")
     else:
         text = getattr(model, f"to_{format}")()
     _write((text.rstrip("\n") + "\n").encode("utf-8"), out)

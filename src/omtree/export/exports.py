@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
+    from omtree.export.sql_dialects import DialectName
     from omtree.model.explain import Explanation
 
 
@@ -40,7 +41,7 @@ class Exports:
 
         saving.save(_fitted(self), path, sizes=sizes)
 
-    def to_sql(self, table: str | None = None, *, probability_of: Any = None, quote: str = '"') -> str:
+    def to_sql(self, table: str | None = None, *, probability_of: Any = None, dialect: DialectName = "ansi") -> str:
         """The model as a SQL ``CASE`` expression, or as a query over a table.
 
         Missing cells are NULL.
@@ -52,12 +53,12 @@ class Exports:
             ``probability``).
         probability_of : optional
             A class, for its share in the training rows of the row's rule in place of the prediction.
-        quote : str
-            What names are quoted with; MySQL and BigQuery want a backtick.
+        dialect : {"ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql"}
+            The database it is for: they quote names and texts in different ways.
         """
         from omtree.export import sql
 
-        return sql.to_sql(_fitted(self), table, probability_of=probability_of, quote=quote)
+        return sql.to_sql(_fitted(self), table, probability_of=probability_of, dialect=dialect)
 
     def to_python(self) -> str:
         """The model as a Python module that needs nothing but Python.
