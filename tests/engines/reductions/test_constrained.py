@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers import datasets
+from omtree import InfeasibleError, OptimalTreeClassifier
+from omtree.constraints import FalsePositiveRate
 from omtree.deadline import Deadline
 from omtree.engines.reductions.tree_master import Closed, Priced, TreeMaster, close_gap
 from omtree.engines.trees import solve_general
@@ -20,9 +24,10 @@ from omtree.problem.problem import GlobalRow, Problem
 FOREVER = Deadline(None)
 
 
-def random_problem(rng: np.random.Generator, n_rows: int) -> Problem:
-    """Depth 3, with a floor or a window for what the labels add up to."""
+def random_problem(rng: np.random.Generator, n_rows: int, costs: np.ndarray, part: float = 1.0) -> Problem:
+    """Depth 3, with a floor or a window for what the labels add up to; weights are multiples of `part`."""
     table = datasets.random_table(rng, n_features=3, n_rows=30, max_values=4, n_classes=2)
+    table = replace(table, statistics=table.statistics * part)
     n_strata, n_labels = table.statistics.shape[1], 2
     weight = table.statistics.sum(axis=0)
     rows = []
@@ -34,7 +39,7 @@ def random_problem(rng: np.random.Generator, n_rows: int) -> Problem:
         if rng.random() < 0.5:
             rows.append(GlobalRow(f"ceiling {number}", -coefficient, -middle - 0.1 * (high - low)))
     graph = FeatureGraph(table.features)
-    return Problem(table, graph, LinearLoss(1.0 - np.eye(2)), 3, 5, float(rng.integers(1, 4)), rows=tuple(rows))
+    return Problem(table, graph, LinearLoss(costs), 3, 5, part * float(rng.integers(1, 4)), rows=tuple(rows))
 
 
 def solved(problem: Problem, **options: bool) -> tuple[float, Closed]:
@@ -51,12 +56,18 @@ def solved(problem: Problem, **options: bool) -> tuple[float, Closed]:
     return relaxed.bound, close_gap(master, relaxed, FOREVER, partial(attainable))
 
 
-@pytest.mark.parametrize("n_rows", [1, 2])
-def test_equals_the_best_of_all_vectors(n_rows: int) -> None:
+#: With these, calling everything positive costs nothing, so that the bound often does.
+ONE_SIDED = np.array([[0.0, 0.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "costs", "part"), [(1, 1 - np.eye(2), 1), (2, 1 - np.eye(2), 1), (1, ONE_SIDED, 0.1)]
+)
+def test_equals_the_best_of_all_vectors(n_rows: int, costs: np.ndarray, part: float) -> None:
     """The answer is the least loss of all trees that meet the constraints, wherever the column generation starts."""
     feasible = 0
     for seed in range(8):
-        problem = random_problem(np.random.default_rng([seed, n_rows]), n_rows)
+        problem = random_problem(np.random.default_rng([seed, n_rows]), n_rows, costs, part)
         forms = np.stack([problem.costs, *(row.coefficient for row in problem.rows)])
         bare = Problem(problem.table, problem.graph, problem.loss, 3, 5, problem.min_support)
         prices = np.zeros(len(forms))
@@ -73,3 +84,19 @@ def test_equals_the_best_of_all_vectors(n_rows: int) -> None:
             assert (math.inf if closed.best is None else closed.best.loss) == pytest.approx(expected)
             assert bound <= expected + 1e-6
     assert feasible >= 4
+
+
+def test_a_bound_of_nothing_is_closed() -> None:
+    """Where mixtures of trees cost nothing, fractional weights have no least step, and no tree is allowed, it ends."""
+    X = pd.DataFrame({"a": list("uuvv"), "b": list("pqpq")})
+    model = OptimalTreeClassifier(
+        max_depth=1,
+        min_samples_leaf=0.01,
+        costs=[[0, 0], [1, 0]],
+        constraints=[FalsePositiveRate(1, at_least=0.3, at_most=0.35)],
+        time_limit=None,
+    )
+    for scale in (1e-5, 1.0):
+        weight = scale * np.array([1.1, 1.3, 1.7, 0.9])
+        with pytest.raises(InfeasibleError, match=r"^No model meets FalsePositiveRate"):
+            model.fit(X, [0, 0, 1, 1], sample_weight=weight)

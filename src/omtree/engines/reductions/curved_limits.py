@@ -94,7 +94,10 @@ def solve_curved(problem: Problem, solve: Solve[Answer]) -> Branched[Answer]:
                 break
             continue
         limit = broken[0]
-        for part in _divided(intervals[limit], sums[limit][1], curved[limit].largest, whole):
+        divided = _divided(intervals[limit], sums[limit][1], curved[limit].largest, whole)
+        if not divided:
+            status, given_up = "stopped", min(given_up, bound)
+        for part in divided:
             parts = (*intervals[:limit], part, *intervals[limit + 1 :])
             heapq.heappush(todo, (bound, next(order), parts))
     left = min([given_up, *(bound for bound, _, _ in todo)], default=np.inf)
@@ -105,7 +108,10 @@ def solve_curved(problem: Problem, solve: Solve[Answer]) -> Branched[Answer]:
 
 
 def _divided(interval: tuple[float, float], at: float, largest: float, whole: bool) -> list[tuple[float, float]]:
-    """The parts of an interval below, at and above a value; where weights are no whole numbers, its halves."""
+    """The parts of an interval below, at and above a value; where weights are no whole numbers, its halves.
+
+    None where it is a single value, or too narrow to be divided.
+    """
     low, high = interval
     if whole:
         at = float(round(at))

@@ -29,6 +29,8 @@ MAX_ROUNDS = 200
 GAINED = 0.8
 #: The first distance from the bound within which all trees are looked at, as a part of the bound.
 FIRST_BUDGET = 0.008
+#: The same as a part of what the worst tree costs: a bound of nothing has no parts.
+LEAST_BUDGET = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +247,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     worst, step = master.worst, master.step
     tolerance = 1e-9 * max(1.0, worst)
     bound = relaxed.bound
-    budget = max(FIRST_BUDGET * abs(bound), 2.0 * step)
+    budget = max(FIRST_BUDGET * abs(bound), 2.0 * step, LEAST_BUDGET * worst, tolerance)
     bare = replace(problem, rows=())
     least = relaxed.bound - float(relaxed.prices @ master.limits)
     while True:
