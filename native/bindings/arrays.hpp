@@ -117,6 +117,7 @@ void bind_data(nb::module_ &m);
 void bind_loss(nb::module_ &m);
 void bind_trees(nb::module_ &m);
 void bind_cuts(nb::module_ &m);
+void bind_neighbourhood(nb::module_ &m);
 void bind_rules(nb::module_ &m);
 
 } // namespace omtree::bindings

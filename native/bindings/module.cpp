@@ -6,5 +6,6 @@ NB_MODULE(_native, m) {
     omtree::bindings::bind_loss(m);
     omtree::bindings::bind_trees(m);
     omtree::bindings::bind_cuts(m);
+    omtree::bindings::bind_neighbourhood(m);
     omtree::bindings::bind_rules(m);
 }
