@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -57,7 +58,8 @@ def test_rows_keep_their_leaf() -> None:
     for _ in range(50):
         tree = _random_tree(rng, 4, [], (-2.0, 2.0))
         features, node = with_cuts((x, shape, other), tree)
-        assert features[1] is shape and features[2] is other
+        assert features[1] is shape
+        assert features[2] is other
         values = np.where(rng.random(100) < 0.2, np.nan, rng.uniform(-2.0, 2.0, 100))
         levels = rng.integers(0, 3, 100)
         codes = features[0].encode(Column("x", "numeric", values, True))
@@ -70,7 +72,9 @@ def test_missing_on_its_own() -> None:
     x = Feature("x", 0, "numeric", 3, True, thresholds=np.array([-1.0, 1.0]))
     present, absent = Part(), Part(low=math.inf, missing=True)
     (cut,), node = with_cuts([x], RawNode(0, 0, ((present, RawNode(0)), (absent, RawNode(1)))))
-    assert cut.n_codes == 2 and cut.thresholds is not None and len(cut.thresholds) == 0
+    assert cut.n_codes == 2
+    assert cut.thresholds is not None
+    assert len(cut.thresholds) == 0
     assert [condition.text for condition, _ in node.branches] == ["x is not missing", "x is missing"]
 
 
@@ -80,7 +84,8 @@ def test_only_the_cuts_of_the_tree() -> None:
     lower = RawNode(0, 0, ((Part(high=0.25), RawNode(0)), (Part(low=0.25), RawNode(1))))
     tree = RawNode(0, 0, ((Part(high=4.0), lower), (Part(low=4.0), RawNode(1))))
     (cut,), node = with_cuts([x], tree)
-    assert cut.thresholds is not None and cut.thresholds.tolist() == [0.25, 4.0]
+    assert cut.thresholds is not None
+    assert cut.thresholds.tolist() == [0.25, 4.0]
     assert [condition.text for condition, _ in node.branches[0][1].branches] == ["x < 0.25", "0.25 <= x < 4"]
 
 
@@ -88,6 +93,6 @@ def test_too_many_cuts() -> None:
     """A column cut at more places than there are codes is refused by name."""
     x = Feature("x", 0, "numeric", 1, False, thresholds=np.empty(0))
     edges = [-math.inf, *map(float, range(300)), math.inf]
-    parts = [Part(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [Part(low, high) for low, high in itertools.pairwise(edges)]
     with pytest.raises(ValueError, match="column 'x' at 300 places"):
         with_cuts([x], RawNode(0, 0, tuple((part, RawNode(0)) for part in parts)))

@@ -21,6 +21,7 @@ from omtree.data.build import encode_rows
 from omtree.data.columns import check_labels, is_number_matrix, read_columns
 from omtree.data.table import CodeArray, FloatArray
 from omtree.deadline import Deadline
+from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
 from omtree.fit.plan import Plan
 from omtree.fit.search_space import smaller_space
@@ -41,7 +42,7 @@ from omtree.sources.samples import Training
 from omtree.sources.target import check_numbers, check_weights
 
 
-class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
+class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     """Which rule answers for a row, and smaller models of the same family."""
 
     n_features_in_: int
@@ -75,7 +76,7 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             if is_elsewhere(X):
                 learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
                 learner.n_features_in_ = len(training.columns)
-            ready = training.with_groups(group_columns(vars(self)["constraints"]), groups)
+            ready = training.with_groups(group_columns(self.constraints), groups)
             validation = CrossValidation.of(vars(self), cv_groups)
             if validation is not None and is_elsewhere(X):
                 raise ValueError(
@@ -87,8 +88,8 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
             self.feature_names_in_ = learner.feature_names_in_
-        self._constraints = tuple(vars(self)["constraints"])
-        self._kinds = vars(self)["feature_kinds"]  # of this fit, whatever becomes of the parameter
+        self._constraints = tuple(self.constraints)
+        self._kinds = self.feature_kinds  # of this fit, whatever becomes of the parameter
         self.graph_ = outcome.problem.graph
         self.rules_ = outcome.rules
         self.tree_ = outcome.tree
@@ -112,10 +113,10 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             as_scan(X, y, sample_weight, groups),
             numbers=is_regressor(self),
             class_weight=class_weight,
-            feature_kinds=vars(self)["feature_kinds"],
-            n_jobs=effective_n_jobs(vars(self)["n_jobs"]),
+            feature_kinds=self.feature_kinds,
+            n_jobs=effective_n_jobs(self.n_jobs),
             deadline=deadline,
-            progress=reporter(vars(self)["verbose"]),
+            progress=reporter(self.verbose),
         )
 
     def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
@@ -126,7 +127,7 @@ class OptimalTreeBase(ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
             )
         from omtree.sources.cluster.cluster_columns import on_cluster
 
-        kinds = vars(self)["feature_kinds"]
+        kinds = self.feature_kinds
         return on_cluster(X, y, sample_weight, class_weight=class_weight, feature_kinds=kinds, deadline=deadline)
 
     def _lazily(self, X: Any, method: str) -> Any:

@@ -2,94 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
-from omtree.constraints import Constraint
-from omtree.data.binning import Binning
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
-from omtree.estimators.parameters import check_parameters
+from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
-from omtree.problem.graph import Categories
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
 
 
+@estimator
 class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[misc]
     """The best small decision model a person can read, with a certificate of how good it is.
 
     Parameters
     ----------
-    max_depth : int, default=3
-        Most conditions in one rule.
-    max_leaves : int, "auto" or None, default=None
-        Most rules in the model; None means ``2**max_depth``. With "auto" the number up to that with the least loss on
-        rows held out, found by cross-validation; each fold is one search, which gives the best trees of all sizes.
-    min_samples_leaf : int or float, default=0.01
-        Least sample weight in one rule: a whole number is a weight, a fraction is a share of all the weight.
-    structure : {"tree", "rules"}, default="tree"
-        A multiway tree, or a set of disjoint rules: those can have a lower loss, and take longer.
-    objective : str, Objective or callable, default="error"
-        What is minimised. Losses that add up over the rules: "error", "balanced_error", "gini", "entropy". Scores of
-        the whole model, of which ``1 - score`` is minimised: "f1", "fbeta", "jaccard", "mcc", "fowlkes_mallows"; the
-        second class is the positive one. Or your own: an `Objective`, or a function from `RuleStatistics` to the loss
-        of a rule.
-    constraints : sequence of Constraint, default=()
-        What rules and the whole model have to respect; see `omtree.constraints`.
-    n_bins : int, default=8
-        About how many bins a numeric column has; one with fewer distinct values keeps them all.
-    categories : {"groups", "values"}, default="groups"
-        Whether a condition on a nominal column may name several of its values, or one only.
-    feature_kinds : dict or None, default=None
-        ``{column: "numeric" | "ordinal" | "nominal"}`` where the type of a column does not say it.
-    feature_order : None, list of str or "importance", default=None
-        Order of the features in the graph: that of the columns, one of your own (columns not named follow), or by
-        importance in a quick model.
-    class_weight : dict, "balanced" or None, default=None
-        What the sample weights of each class are multiplied by, in the loss and in the support of a rule; "balanced"
-        gives every class the same total.
-    time_limit : float or None, default=60.0
-        Seconds until the best model known is returned; None means no limit.
-    gap : float, default=0.0
-        Stop as soon as ``(value - bound) / value`` is this small.
-    preset : None or "paper", default=None
-        With "paper" rules are generated as in the paper's experiments: K = 1000, at most 40 rounds and 10,000 rules,
-        fixed quantile bins in place of adaptive ones, no proof.
-    n_jobs : int or None, default=None
-        Threads; None means 1 and -1 all of them. The model does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of what is random in the search; None is a fixed seed too, so that equal input gives equal models.
-    verbose : int, default=0
-        1 prints a table of the progress.
-    splits : {"multiway", "binary"}, default="multiway"
-        Trees only: whether a node may have more than two children.
-    max_children : int or None, default=None
-        Trees only: most children of one node.
-    binning : {"adaptive", "quantile", "supervised", "exact"}, default="adaptive"
-        Where numeric columns may be cut: into `n_bins` bins of equal weight ("quantile") or where the label changes
-        most ("supervised"); between any two values ("exact", at most 254 of them). "adaptive" starts with quantiles
-        and cuts finer around the thresholds of the best tree, as long as that gives a better one.
-    cache_mb : float, default=1024
-        Trees only: most memory for solved subproblems.
-    cv : int, splitter, iterable or None, default=None
-        Rows to be held out in turn: a number of folds (shuffled, with all classes in each), a splitter of sklearn, or
-        pairs of row numbers (train, test). None means 5 with ``max_leaves="auto"``, and no cross-validation else; with
-        a number of leaves it says what to expect on new rows.
-    selection : {"best", "one_se"}, default="best"
-        With ``max_leaves="auto"``: the size of least mean loss, or the smallest one within a standard error of it.
-    costs : array-like of shape (n_classes, n_classes) or None, default=None
-        With ``objective="error"``: what a row of one class (row) costs when another is predicted (column).
-    beta : float, default=1.0
-        With ``objective="fbeta"``: how many times as much as precision recall counts.
-    smoothing : float, default=0.0
-        Weight that `predict_proba` adds to every class of a rule; 1 is Laplace's rule.
+    {parameters}
 
     Attributes
     ----------
@@ -129,62 +66,34 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     'optimal'
     """
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        max_leaves: int | Literal["auto"] | None = None,
-        min_samples_leaf: float = 0.01,
-        structure: Literal["rules", "tree"] = "tree",
-        objective: str | Objective | Callable[[RuleStatistics], float] = "error",
-        constraints: Sequence[Constraint] = (),
-        n_bins: int = 8,
-        categories: Categories = "groups",
-        feature_kinds: Mapping[str, str] | None = None,
-        feature_order: Sequence[str] | str | None = None,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        time_limit: float | None = 60.0,
-        gap: float = 0.0,
-        preset: Literal["paper"] | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-        *,
-        splits: Literal["multiway", "binary"] = "multiway",
-        max_children: int | None = None,
-        binning: Binning | Literal["adaptive"] = "adaptive",
-        cache_mb: float = 1024,
-        cv: Any = None,
-        selection: Literal["best", "one_se"] = "best",
-        costs: Any = None,
-        beta: float = 1.0,
-        smoothing: float = 0.0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_samples_leaf = min_samples_leaf
-        self.structure = structure
-        self.objective = objective
-        self.constraints = constraints
-        self.n_bins = n_bins
-        self.categories = categories
-        self.feature_kinds = feature_kinds
-        self.feature_order = feature_order
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.gap = gap
-        self.preset = preset
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.splits = splits
-        self.max_children = max_children
-        self.binning = binning
-        self.cache_mb = cache_mb
-        self.cv = cv
-        self.selection = selection
-        self.costs = costs
-        self.beta = beta
-        self.smoothing = smoothing
+    objective: str | Objective | Callable[[RuleStatistics], float] = parameter(
+        "error",
+        "str, Objective or callable",
+        'What is minimised. Losses that add up over the rules: "error", "balanced_error", "gini", "entropy". Scores of '
+        'the whole model, of which ``1 - score`` is minimised: "f1", "fbeta", "jaccard", "mcc", "fowlkes_mallows"; the '
+        "second class is the positive one. Or your own: an `Objective`, or a function from `RuleStatistics` to the "
+        "loss of a rule.",
+    )
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
+        None,
+        'dict, "balanced" or None',
+        "What the sample weights of each class are multiplied by, in the loss and in the support of a rule; "
+        '"balanced" gives every class the same total.',
+    )
+    costs: Any = parameter(
+        None,
+        "array-like of shape (n_classes, n_classes) or None",
+        'With ``objective="error"``: what a row of one class (row) costs when another is predicted (column).',
+    )
+    beta: float = parameter(
+        1.0, "float", 'With ``objective="fbeta"``: how many times as much as precision recall counts.'
+    )
+    smoothing: float = parameter(
+        0.0,
+        "float",
+        "Weight that `predict_proba` adds to every class of a rule; 1 is Laplace's rule.",
+        fits(lambda value: is_number(value) and 0 <= value < math.inf, "a number of at least 0"),
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, cv_groups: Any = None) -> Self:
         """Find the best model for the data.
@@ -212,7 +121,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         InfeasibleError
             When no model meets the limits and constraints.
         """
-        check_parameters(vars(self))
+        check_parameters(type(self), vars(self))
         objective = find_objective(self.objective, "classification", {"costs": self.costs, "beta": self.beta})
         if self.costs is not None and not isinstance(objective, Error):
             raise ValueError("costs go with objective='error'; use that, or leave costs out.")

@@ -81,7 +81,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     known = {name: value for name, value in parameters.items() if name in model.get_params(deep=False)}
     if "constraints" in known:
         known["constraints"] = tuple(known["constraints"])
-    check_parameters(known)
+    check_parameters(type(model), known)
     model.set_params(**known)
     model._constraints = known.get("constraints", ())
 

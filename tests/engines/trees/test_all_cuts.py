@@ -22,7 +22,8 @@ def _leaves(node: CutNode, views: FloatArray, rows: npt.NDArray[np.intp]) -> lis
     if node.left is None or node.right is None:
         return [rows]
     low = views[node.view, rows] <= node.below
-    assert (views[node.view, rows[~low]] >= node.above).all() and node.below < node.above
+    assert (views[node.view, rows[~low]] >= node.above).all()
+    assert node.below < node.above
     return _leaves(node.left, views, rows[low]) + _leaves(node.right, views, rows[~low])
 
 
@@ -32,14 +33,17 @@ def _depth(node: CutNode) -> int:
 
 def _check(found: CutSolution, data: Cuttable, optimum: float, depth: int, leaves: int, support: float) -> None:
     if optimum == np.inf:
-        assert found.tree is None and found.status == "infeasible"
+        assert found.tree is None
+        assert found.status == "infeasible"
         return
     assert found.tree is not None
     parts = _leaves(found.tree, data.views, np.arange(data.views.shape[1]))
     assert found.value == pytest.approx(sum(data.cost(tuple(part.tolist())) for part in parts), abs=1e-9)
     assert found.value == pytest.approx(optimum, abs=1e-9)
-    assert found.status == "optimal" and found.bound == found.value
-    assert len(parts) <= leaves and _depth(found.tree) <= depth
+    assert found.status == "optimal"
+    assert found.bound == found.value
+    assert len(parts) <= leaves
+    assert _depth(found.tree) <= depth
     assert min(data.mass[part].sum() for part in parts) >= support - 1e-9
 
 
@@ -96,7 +100,7 @@ def test_squares_against_every_tree(seed: int) -> None:
 @pytest.mark.parametrize("n_classes", [2, 3, 20])
 @pytest.mark.parametrize("support", [1.0, 12.0])
 def test_bound_at_any_limit(n_classes: int, support: float) -> None:
-    """Whenever the time ends, the bound is at most the optimum, the tree's loss is its own, and more time is no worse."""
+    """Whenever the time ends: bound at most the optimum, the tree's loss its own, more time no worse."""
     rng = np.random.default_rng(n_classes)
     views = rng.normal(size=(4, 150))
     labels = ((views[0] * views[1] > 0) + rng.integers(0, n_classes - 1, 150)) % n_classes
