@@ -213,7 +213,8 @@ class FitParameters:
         None,
         'int, "auto" or None',
         'Most rules in the model; None means ``2**max_depth``. With "auto" the number up to that with the least loss '
-        "on rows held out, found by cross-validation; each fold is one search, which gives the best trees of all sizes.",
+        "on rows held out, found by cross-validation; each fold is one search, which gives the best trees of all "
+        "sizes.",
         fits(_are_leaves, "None, 'auto' or a whole number of at least 1"),
     )
     min_samples_leaf: float = parameter(
