@@ -36,8 +36,8 @@ def tic_tac_toe() -> tuple[pd.DataFrame, list[str]]:
 
 
 def show(title: str, model: OptimalTreeClassifier) -> None:
-    """Print a fitted model and its certificate."""
-    print(f"{title}\n{'-' * len(title)}\n{to_text(model)}\n\n{model.certificate_}\n")
+    """Print a fitted model, what to expect of it on new rows, and its certificate."""
+    print(f"{title}\n{'-' * len(title)}\n{to_text(model)}\n\n{model.expectation_}\n\n{model.certificate_}\n")
 
 
 def main() -> None:
@@ -45,12 +45,13 @@ def main() -> None:
     data = load_breast_cancer(as_frame=True)
     diagnosis = data.target.map({0: "malignant", 1: "benign"})
     X_train, X_test, y_train, y_test = train_test_split(data.data, diagnosis, random_state=0)
-    tree = OptimalTreeClassifier(max_depth=2, time_limit=6).fit(X_train, y_train)
+    tree = OptimalTreeClassifier(max_depth=2, max_leaves="auto", time_limit=10).fit(X_train, y_train)
     show(f"Breast cancer: a tree over {X_train.shape[1]} measurements", tree)
     print(f"right on {100 * tree.score(X_test, y_test):.1f} % of {len(X_test)} patients it has not seen\n")
 
     boards, results = tic_tac_toe()
-    rules = OptimalTreeClassifier(structure="rules", max_depth=2, time_limit=6).fit(boards, results)
+    # Every board there is, so there are no new ones: four rules, and no size to choose.
+    rules = OptimalTreeClassifier(structure="rules", max_depth=2, cv=5, time_limit=10).fit(boards, results)
     show(f"Tic-tac-toe: disjoint rules over {len(boards)} final boards", rules)
 
 

@@ -113,12 +113,12 @@ def test_by_support_puts_the_heaviest_first() -> None:
 
 
 def test_rule_sets_read_well() -> None:
-    """A printed rule set says conditions, prediction, weight and shares."""
+    """A printed rule set says conditions, prediction, rows and shares."""
     assert str(two_rules(support=(1.0, 3.0))) == (
         "1  if a = 0 and b = 0 then no\n"
-        "   weight 1 (25.0 %): no 100.0 %\n"
+        "   1 row (25.0 %): no 100.0 %\n"
         "2  if b = 1 then yes\n"
-        "   weight 3 (75.0 %): yes 100.0 %"
+        "   3 rows (75.0 %): yes 100.0 %"
     )
     assert str(Rule((), 1.0, (1.0,), "no", 0.0, 0)) == "always no"
 

@@ -133,7 +133,7 @@ def test_a_single_leaf_is_a_tree() -> None:
     assert (tree.depth, tree.n_leaves, len(tree.nodes)) == (0, 1, 1)
     assert (tree.apply(problem.table.codes) == 0).all()
     assert Tree.from_rules(tree.rules) is not None
-    assert str(tree).startswith("all rows: c  [weight ")
+    assert str(tree).startswith("all rows: c  [110 rows ")
 
 
 def test_trees_read_well() -> None:
@@ -144,8 +144,8 @@ def test_trees_read_well() -> None:
     root = Node(1, ((Condition(0, (0,), "a = x"), Node(0)), (Condition(0, (1,), "a = y"), Node(1))))
     assert str(Tree.from_node(root, reader(problem, ["no", "yes"]))) == (
         "all rows\n"
-        "|-- a = x: no  [weight 1 (25.0 %): no 100.0 %]\n"
-        "`-- a = y: yes  [weight 3 (75.0 %): yes 66.7 %, no 33.3 %]"
+        "|-- a = x: no  [1 row (25.0 %): no 100.0 %]\n"
+        "`-- a = y: yes  [3 rows (75.0 %): yes 66.7 %, no 33.3 %]"
     )
 
 

@@ -155,7 +155,7 @@ def test_odd_labels(tmp_path: Path) -> None:
     assert "?" in file.read_text(encoding="utf-8")
     found = score(model, "data", X, np.where(X["a"] == 0, np.nan, 1.0))
     assert isinstance(found, Confusion)
-    assert found.actual[2:] == ["1.0 (new)", "missing (new)"]
+    assert found.actual[2:] == ["1 (new)", "missing (new)"]
 
 
 def test_residuals_agree_with_the_model() -> None:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from helpers import shown_models
 from omtree.data.table import Feature
+from omtree.data.wording import amount, counts_rows
 from omtree.model.text import to_text
 from omtree.report.measure import text_width, widest, wrap
-from omtree.report.words import amount, branch_words, counts_rows, percent
+from omtree.report.words import branch_words, percent
 
 
 @settings(deadline=None, max_examples=200)

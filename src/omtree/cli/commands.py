@@ -58,15 +58,29 @@ def omtree(
     """Fit the best small decision tree to a table, with a proof of how good it is, and use it."""
 
 
+def _leaves(text: str) -> int | str:
+    """A number of leaves, or "auto"."""
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
 @app.command()
 def fit(
     data: FitData,
     target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
     depth: Annotated[int, typer.Option("--depth", "-d", help="Most conditions in one rule.")] = 3,
-    leaves: Annotated[int | None, typer.Option("--leaves", "-l", help="Most rules; default 2 to the depth.")] = None,
+    leaves: Annotated[
+        str, typer.Option("--leaves", "-l", metavar="N", help="Most rules; auto: chosen by cross-validation.")
+    ] = "auto",
+    cv: Annotated[
+        int | None, typer.Option(metavar="N", help="Folds of the cross-validation; 5 where the size is chosen.")
+    ] = None,
+    holdout: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Hold out this share of the rows, and try the model on them.")
+    ] = None,
     test: Annotated[str | None, typer.Option(metavar="FILE", help="Rows to try the fitted model on.")] = None,
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Save the model (JSON).")] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Write an HTML report.")] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="The heading of the report.")] = "",
     min_leaf: Annotated[
         float, typer.Option(help="Least weight of a rule: a share below 1, or a number of rows.")
     ] = 0.01,
@@ -120,6 +134,7 @@ def fit(
 ) -> None:
     """Fit a model to a table, show it, and save it.
 
+    The number of leaves is chosen by cross-validation, which also says what to expect on new rows; --leaves 8 sets it.
     Numbers in a CSV file are numbers, everything else is text, empty cells are missing; codes with leading zeros stay
     text. Ctrl-C ends the fit and keeps the best model found so far.
 
@@ -134,7 +149,8 @@ def fit(
             task=task,
             parameters={
                 "max_depth": depth,
-                "max_leaves": leaves,
+                "max_leaves": _leaves(leaves),
+                "cv": cv,
                 "min_samples_leaf": int(min_leaf) if min_leaf >= 1 else min_leaf,
                 "structure": structure,
                 "time_limit": time_limit or None,
@@ -156,8 +172,10 @@ def fit(
             weight=weight,
             memory_limit=memory_limit,
             test=test,
+            holdout=holdout,
             out=out,
             report=report,
+            title=title,
             quiet=quiet,
             delimiter=delimiter,
             missing=tuple(missing or ()),

@@ -32,13 +32,13 @@ def _run(folder: str) -> None:
     os.chdir(folder)
     try:
         _write_patients()
-        _say("omtree fit patients.csv --target diagnosis --depth 2 --time-limit 10 --test unseen.csv --out model.json")
+        _say("omtree fit patients.csv --target diagnosis --time-limit 30 --test unseen.csv --out model.json")
         run_fit(
             FitRequest(
                 "patients.csv",
                 "diagnosis",
                 "auto",
-                {"max_depth": 2, "time_limit": 10.0},
+                {"max_depth": 3, "max_leaves": "auto", "time_limit": 30.0, "n_jobs": -1},
                 test="unseen.csv",
                 out="model.json",
             )

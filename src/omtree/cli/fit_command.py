@@ -10,15 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omtree.cli import terminal
-from omtree.cli.modelling import (
-    check_writable,
-    choose_task,
-    estimator_class,
-    read_rows,
-    read_target,
-    stays_on_disk,
-)
+from omtree.cli.modelling import check_writable, choose_task, estimator_class, stays_on_disk
+from omtree.cli.new_rows import NewRows, check_share, check_test_file, from_file, part
 from omtree.cli.tables import CellType, Notes, column_of, read_table, suggest, target_values
+from omtree.model.leading import expectation_on
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +33,7 @@ _OPTIONS = {
     "objective": "--objective",
     "memory_limit": "--memory-limit",
     "gap": "--gap",
+    "cv": "--cv",
 }
 _KINDS = ("numeric", "ordinal", "nominal")
 
@@ -58,8 +54,10 @@ class FitRequest:
     weight: str | None = None
     memory_limit: str | None = None
     test: str | None = None
+    holdout: float | None = None
     out: str | None = None
     report: str | None = None
+    title: str = ""
     quiet: bool = False
     delimiter: str | None = None
     missing: tuple[str, ...] = ()
@@ -81,13 +79,29 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     """Fit, show, save; the steps that can fail early come before the fit."""
     for path in (request.out, request.report):
         check_writable(path)
+    if request.holdout is not None:
+        check_share(request.holdout)
+        if request.test is not None:
+            raise ValueError("--holdout and --test are two ways to try the model on new rows; give one of them.")
     kinds = _kinds(request.kinds)
     on_disk = request.memory_limit is not None or stays_on_disk(request.data)
     try:
         asked = ask_for_scan(request, kinds) if on_disk else _read(request, kinds)
     except ValueError as fault:
         raise ValueError(_in_options(str(fault))) from fault
-    model: Any = _make(asked.task, request, asked.kinds)
+    held_out: NewRows | None = None
+    if request.holdout is not None:
+        if on_disk:
+            raise ValueError("--holdout needs rows in memory; keep a file of rows apart and give it as --test.")
+        seed = request.parameters.get("random_state")
+        parted = part(
+            asked.rows, asked.y, asked.extra, request.holdout, classes=asked.task == "classification", seed=seed
+        )
+        asked, held_out = replace(asked, rows=parted.rows, y=parted.y, extra=parted.extra), parted.held_out
+    if request.test is not None:
+        names = list(asked.rows.columns) if on_disk else asked.rows.column_names
+        check_test_file(request.test, request.target, names, request.delimiter, request.missing)
+    model: Any = _make(asked.task, request, asked.kinds, on_disk=on_disk)
     terminal_notes = [] if request.quiet else request.notes
     for remark in terminal_notes:
         terminal.note(remark)
@@ -99,6 +113,13 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         except ValueError as fault:
             raise ValueError(_in_options(str(fault))) from fault
         model.target_name_ = request.target
+        if request.out is not None:
+            # First of all: whatever happens later, the model is there.
+            model.save(request.out, sizes=False)
+        if request.test is not None:
+            held_out = from_file(model, request.test, request.target, request.delimiter, request.missing)
+        if held_out is not None:
+            model.expectation_ = expectation_on(model, held_out.X, held_out.y, held_out.weight, held_out.how)
         _keep(model, request)
     if not request.quiet:
         for warning in caught:
@@ -107,9 +128,12 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         print()
         terminal.show_model(model)
         print()
+        if on_disk and request.parameters.get("max_leaves") == "auto":
+            print("rows on disk are not cross-validated: --leaves sets the size, --test says what to expect of it")
+        terminal.show_leads(model)
         terminal.show_certificate(model.certificate_)
     in_memory = asked.y is not None
-    _finish(model, request, asked.rows if in_memory else None, asked.y)
+    _finish(model, request, asked.rows if in_memory else None, asked.y, held_out)
     fitted: OptimalTreeBase = model
     return fitted
 
@@ -147,13 +171,12 @@ def _read(request: FitRequest, kinds: dict[str, Any]) -> Asked:
 
 
 def _keep(model: Any, request: FitRequest) -> None:
-    """Save the model at once, and once more with the trees of every size where those are to be had.
+    """Save the model with what is known about it now, and with the trees of every size where those are to be had.
 
     They may have to be searched for, which is left out after a fit that ran out of time or was interrupted. Ctrl-C in
     that search ends only the search.
     """
-    if request.out is not None:
-        # First of all: whatever happens later, the model is there.
+    if request.out is not None and "expectation_" in vars(model):
         model.save(request.out, sizes=False)
     if "_family" not in vars(model) or (request.out is None and request.report is None):
         return
@@ -168,18 +191,20 @@ def _keep(model: Any, request: FitRequest) -> None:
     del model._family  # so that nothing later searches for them
 
 
-def _finish(model: OptimalTreeBase, request: FitRequest, features: pa.Table | None, y: Any) -> None:
-    """Test rows, the report, and where the files are."""
+def _finish(
+    model: OptimalTreeBase, request: FitRequest, features: pa.Table | None, y: Any, held_out: NewRows | None
+) -> None:
+    """New rows, the report, and where the files are."""
     from omtree.cli.use_commands import score_line, write_report
 
     X_test = y_test = None
-    if request.test is not None:
-        table, X_test = read_rows(model, request.test, delimiter=request.delimiter, missing=request.missing)
-        y_test = read_target(table, request.target, model, request.test)
+    if held_out is not None:
+        X_test, y_test = held_out.X, held_out.y
         if not request.quiet:
-            print(f"\non {request.test}: {score_line(model, X_test, y_test)}")
+            where = request.test if request.test is not None else "the rows held out"
+            print(f"\non {where}: {score_line(model, X_test, y_test)}")
     if request.report is not None:
-        write_report(model, request.report, features, y, X_test, y_test)
+        write_report(model, request.report, features, y, X_test, y_test, title=request.title)
     if not request.quiet:
         print()
         if request.out is not None:
@@ -190,10 +215,12 @@ def _finish(model: OptimalTreeBase, request: FitRequest, features: pa.Table | No
             print("nothing was saved; add --out model.json or --report report.html")
 
 
-def _make(task: str, request: FitRequest, kinds: Mapping[str, Any]) -> Any:
+def _make(task: str, request: FitRequest, kinds: Mapping[str, Any], *, on_disk: bool) -> Any:
     """The estimator, not yet fitted."""
     kind = estimator_class(task)
     parameters = dict(request.parameters)
+    if on_disk and parameters.get("max_leaves") == "auto":
+        parameters["max_leaves"] = None
     if kinds:
         parameters["feature_kinds"] = dict(kinds)
     if request.constraints is not None:

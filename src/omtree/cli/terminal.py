@@ -9,7 +9,7 @@ import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -17,13 +17,14 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
-from omtree.data.wording import number
+from omtree.data.wording import amount, answer, counts_rows, number
+from omtree.model.leading import leads
 from omtree.progress import Event, listen
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
     from omtree.model.certificate import Certificate
-    from omtree.model.rules import Rule
+    from omtree.model.rules import Rule, RuleSet
     from omtree.model.tree import Tree
 
 #: Colours of classes; they are told apart by more than red and green.
@@ -59,7 +60,36 @@ def show_model(model: OptimalTreeBase) -> None:
     for position, rule in enumerate(model.rules_, start=1):
         conditions = " and ".join(str(condition) for condition in rule.conditions)
         line = Text.assemble((f"{position:>3}  ", "dim"), "if " if conditions else "always", conditions)
-        console.print(line.append("\n     ").append_text(_answer(rule, model.rules_.support, model.rules_.classes)))
+        console.print(line.append("\n     ").append_text(_answer(rule, model.rules_)))
+
+
+def show_leads(model: OptimalTreeBase) -> None:
+    """The figures that matter most, and how the size came about."""
+    console = out()
+    chosen = _choice(model)
+    if chosen:
+        console.print(Text(chosen, style="dim"))
+    rows = leads(model)
+    width = max(len(lead.figure) for lead in rows)
+    for place, lead in enumerate(rows):
+        name = f"{lead.name[0].lower()}{lead.name[1:]}"
+        line = Text.assemble((f"{name:<22}", ""), (f"{lead.figure:<{width}}  ", "bold" if place == 0 else ""))
+        console.print(line.append(lead.words, style="dim"))
+    expected = vars(model).get("expectation_")
+    if expected is not None and expected.warning:
+        console.print(Text(expected.warning, style="bold red"))
+    print()
+
+
+def _choice(model: OptimalTreeBase) -> str:
+    """How the number of leaves was chosen, where it was."""
+    parameters, results = vars(model), vars(model).get("cv_results_")
+    if results is None or parameters["max_leaves"] != "auto":
+        return ""
+    word = "leaves" if model.certificate_.structure == "tree" else "rules"
+    rule = "the least loss" if parameters["selection"] == "best" else "a loss within one standard error of the least"
+    tried = f"of 1 to {results['leaves'][-1]} {word}, {len(model.rules_)} have {rule} on rows held out"
+    return f"size chosen by cross-validation: {tried}; --leaves sets it"
 
 
 def show_certificate(certificate: Certificate) -> None:
@@ -145,7 +175,7 @@ def _tree(tree: Tree) -> RichTree:
         node = tree.nodes[index]
         text = Text(str(node.condition) if node.condition is not None else "all rows")
         if node.rule is not None:
-            text.append("  ").append_text(_answer(rules[node.rule], rules.support, rules.classes))
+            text.append("  ").append_text(_answer(rules[node.rule], rules))
         return text
 
     def grow(branch: RichTree, index: int) -> None:
@@ -157,12 +187,14 @@ def _tree(tree: Tree) -> RichTree:
     return root
 
 
-def _answer(rule: Rule, total: float, classes: Sequence[Any]) -> Text:
+def _answer(rule: Rule, rules: RuleSet) -> Text:
     """What a rule predicts and what is behind it."""
+    total, classes = rules.support, rules.classes
+    rows = amount(rule.support, counts_rows([each.support for each in rules]))
     colour = _COLOURS[rule.label % len(_COLOURS)] if classes else "cyan"
-    shown = number(rule.prediction) if isinstance(rule.prediction, float) and not classes else str(rule.prediction)
+    shown = answer(rule.prediction, classes)
     text = Text.assemble("→ ", (shown, f"bold {colour}"))
-    share = f"  weight {number(rule.support)} ({100 * rule.support / total:.1f} %)" if total > 0 else ""
+    share = f"  {rows} ({100 * rule.support / total:.1f} %)" if total > 0 else ""
     if rule.class_weights and rule.support > 0:
         right = 100 * rule.class_weights[rule.label] / sum(rule.class_weights)
         share += f", {right:.1f} % of it {shown}"

@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from omtree.cli import terminal
 from omtree.cli.modelling import check_writable, load_model, read_rows, read_target, stays_on_disk
-from omtree.data.wording import number
+from omtree.data.wording import amount, counts_rows, number, text_of
 from omtree.sources.disk.files import find_files
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ def score_line(model: OptimalTreeBase, X: Any, y: Any) -> str:
     predicted = fitted.predict(X)
     if "classes_" in vars(model):
         wrong = int((predicted != y).sum())
-        return f"{wrong:,} errors in {len(y):,} rows ({100 * (1 - wrong / len(y)):.1f} % right)"
+        return (
+            f"{wrong:,} error{'' if wrong == 1 else 's'} in {len(y):,} rows ({100 * (1 - wrong / len(y)):.1f} % right)"
+        )
     error = predicted - np.asarray(y, dtype=np.float64)
     spread = float(((y - np.mean(y)) ** 2).mean())
     fit = f", R2 {1 - float((error**2).mean()) / spread:.3f}" if spread > 0 else ""
@@ -141,7 +143,8 @@ def run_audit(
     print(score_line(model, rows, y))
     trained = model.certificate_
     if trained.weight > 0:
-        print(f"in training: {number(trained.value)} {trained.unit}, weight {number(trained.weight)}")
+        size = amount(trained.weight, counts_rows([trained.weight]))
+        print(f"in training: {number(trained.value)} {trained.unit_of(trained.value)} in {size}")
     if "classes_" in vars(model):
         _confusion(model, rows, y)
     named = {name for constraint in model.constraints for name in getattr(constraint, "group_columns", ())}
@@ -156,8 +159,8 @@ def _confusion(model: Any, rows: Any, y: Any) -> None:
     counts = [[str(int(((y == t) & (predicted == p)).sum())) for p in labels] for t in labels]
     terminal.show_table(
         "true class by predicted class",
-        ["", *(str(label) for label in labels)],
-        [[str(label), *row] for label, row in zip(labels, counts, strict=True)],
+        ["", *(text_of(label) for label in labels)],
+        [[text_of(label), *row] for label, row in zip(labels, counts, strict=True)],
     )
     if unseen:
         terminal.note(f"the data have classes the model does not know: {', '.join(unseen[:5])}")
@@ -212,6 +215,6 @@ def run_report(
     print(f"report  {out}")
 
 
-def write_report(model: Any, path: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
+def write_report(model: Any, path: str, X: Any, y: Any, X_test: Any, y_test: Any, *, title: str = "") -> None:
     """The model's own report."""
-    model.report(path, X=X, y=y, X_test=X_test, y_test=y_test)
+    model.report(path, X=X, y=y, X_test=X_test, y_test=y_test, title=title)

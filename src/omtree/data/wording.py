@@ -34,6 +34,31 @@ def number(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
+def amount(support: float, rows: bool) -> str:
+    """How many rows, or what weight, where weights are no whole numbers.
+
+    >>> amount(1.0, True), amount(30.0, True), amount(2.5, False)
+    ('1 row', '30 rows', 'weight 2.5')
+    """
+    if not rows:
+        return f"weight {number(support)}"
+    return f"{number(support)} {'row' if support == 1 else 'rows'}"
+
+
+def counts_rows(supports: Sequence[float]) -> bool:
+    """Whether these weights can be read as numbers of rows."""
+    return all(abs(s - round(s)) < 1e-9 * max(1.0, abs(s)) for s in supports)
+
+
+def answer(prediction: Any, classes: Sequence[Any] = ()) -> str:
+    """What is predicted: a class as it was given, or a number.
+
+    >>> answer(1.0, (0.0, 1.0)), answer("yes", ("no", "yes")), answer(1234567.0)
+    ('1', 'yes', '1,234,567')
+    """
+    return text_of(prediction) if classes or not isinstance(prediction, float) else number(prediction)
+
+
 def text_of(cell: Any) -> str:
     """The text of a cell where numbers and texts share a column."""
     if cell is True or cell is False:

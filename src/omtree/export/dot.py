@@ -59,7 +59,7 @@ def _tree(tree: Tree) -> str:
     for node in tree.nodes:
         if node.rule is not None:
             rule = rules[node.rule]
-            label = f"{answer(rule.prediction)}\n{summaries.short(rule)}"
+            label = f"{answer(rule.prediction, rules.classes)}\n{summaries.short(rule)}"
             lines.append(f"  n{node.index} [label={quote(label)}, {_LEAF}];")
         else:
             assert node.feature is not None
@@ -80,7 +80,7 @@ def _rules(rules: RuleSet) -> str:
         for name, condition in zip(names, rule.conditions, strict=True):
             words = condition_words(condition, rules.features[condition.feature])
             lines.append(f"  {name} [label={quote(words)}];")
-        label = f"{answer(rule.prediction)}\n{summaries.short(rule)}"
+        label = f"{answer(rule.prediction, rules.classes)}\n{summaries.short(rule)}"
         lines.append(f"  r{r} [label={quote(label)}, {_LEAF}];")
         wide = 1 + 7 * rule.support / summaries.total
         for a, b in zip(names, [*names[1:], f"r{r}"], strict=True):

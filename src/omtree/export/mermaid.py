@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from omtree.data.wording import number
+from omtree.data.wording import amount, answer, counts_rows
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
-    from omtree.model.rules import Rule
+    from omtree.model.rules import Rule, RuleSet
 
 #: Characters that Mermaid or the HTML it makes could take for something else.
 _SPECIAL = frozenset('"#&<>`\\{}[]|;*_~$%')
@@ -32,11 +31,11 @@ def to_mermaid(model: OptimalTreeBase, direction: str = "TD") -> str:
         lines.append(f"  root{_box(['all rows'])}")
         for position, rule in enumerate(rules):
             conditions = " and ".join(str(condition) for condition in rule.conditions)
-            lines.append(f"  root -- {_quoted(conditions)} --> rule{position}{_leaf(rule, rules.classes)}")
+            lines.append(f"  root -- {_quoted(conditions)} --> rule{position}{_leaf(rule, rules)}")
         return "\n".join(lines) + "\n"
     for node in tree.nodes:
         if node.rule is not None:
-            lines.append(f"  node{node.index}{_leaf(rules[node.rule], rules.classes)}")
+            lines.append(f"  node{node.index}{_leaf(rules[node.rule], rules)}")
         else:
             assert node.feature is not None
             lines.append(f"  node{node.index}{_box([rules.features[node.feature].name])}")
@@ -46,11 +45,10 @@ def to_mermaid(model: OptimalTreeBase, direction: str = "TD") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _leaf(rule: Rule, classes: Sequence[Any]) -> str:
-    prediction = rule.prediction
-    shown = number(prediction) if not classes else str(prediction)
-    details = f"weight {number(rule.support)}"
-    if classes and rule.support > 0:
+def _leaf(rule: Rule, rules: RuleSet) -> str:
+    shown = answer(rule.prediction, rules.classes)
+    details = amount(rule.support, counts_rows([each.support for each in rules]))
+    if rules.classes and rule.support > 0:
         details += f", {100 * rule.class_weights[rule.label] / rule.support:.1f} %"
     return f'(["{_text(shown)}<br/>{_text(details)}"])'
 

@@ -14,6 +14,7 @@ from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-un
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
+from omtree.estimators.parameters import least_support
 from omtree.fit.folds import Fold, in_words, make_folds
 from omtree.fit.held_out import mean_loss, owners, tally
 from omtree.model.expectation import Expectation
@@ -142,17 +143,21 @@ class CrossValidation:
             When no size has a model in every fold.
         """
         objective.check(training.target)
+        least_support(plan.min_samples_leaf, training.total)
         plan = replace(plan, random_state=plan.seed)
         folds = make_folds(self.cv, training.target, self.groups, plan.seed)
         threads = effective_n_jobs(plan.n_jobs)
         at_once = min(threads, len(folds))
         alone = replace(plan, n_jobs=max(1, threads // at_once))
-        found: list[_Fold] = Parallel(n_jobs=at_once, prefer="threads")(
-            delayed(_judge_fold)(
-                alone, training, objective, deadline, fold, math.ceil((len(folds) - place) / at_once), self.fixed
+        with warnings.catch_warnings():
+            # What there is to say about the columns is said of all rows.
+            warnings.simplefilter("ignore")
+            found: list[_Fold] = Parallel(n_jobs=at_once, prefer="threads")(
+                delayed(_judge_fold)(
+                    alone, training, objective, deadline, fold, math.ceil((len(folds) - place) / at_once), self.fixed
+                )
+                for place, fold in enumerate(folds)
             )
-            for place, fold in enumerate(folds)
-        )
         return self._choice(found, [len(fold.train) for fold in folds], in_words(self.cv, len(folds)))
 
     def _choice(self, found: Sequence[_Fold], trained: Sequence[int], how: str) -> SizeChoice:
@@ -265,29 +270,26 @@ def _judge_fold(
             tally(rules, others, new, part),
         )
 
-    with warnings.catch_warnings():
-        # What there is to say about the columns is said of all rows.
-        warnings.simplefilter("ignore")
+    try:
+        largest, _ = replace(plan, max_leaves=most).solve(part, objective, limit)
+    except InfeasibleError:
+        return _Fold(judged, False)
+    if fixed:
+        judge(plan.most_leaves(training), largest)
+        return _Fold(judged, False)
+    if largest.family is not None:
+        for size in _sizes(most):
+            if math.isfinite(largest.family.losses[size - 1]):
+                judge(size, largest.at_size(size))
+        return _Fold(judged, largest.family.proven)
+    judge(most, largest)
+    smaller = [size for size in _COARSE if size < most]
+    for place, size in enumerate(smaller):
+        share = Deadline(None if math.isinf(limit.remaining) else limit.remaining / (len(smaller) - place))
         try:
-            largest, _ = replace(plan, max_leaves=most).solve(part, objective, limit)
+            judge(size, replace(plan, max_leaves=size).solve(part, objective, share)[0])
         except InfeasibleError:
-            return _Fold(judged, False)
-        if fixed:
-            judge(plan.most_leaves(training), largest)
-            return _Fold(judged, False)
-        if largest.family is not None:
-            for size in _sizes(most):
-                if math.isfinite(largest.family.losses[size - 1]):
-                    judge(size, largest.at_size(size))
-            return _Fold(judged, largest.family.proven)
-        judge(most, largest)
-        smaller = [size for size in _COARSE if size < most]
-        for place, size in enumerate(smaller):
-            share = Deadline(None if math.isinf(limit.remaining) else limit.remaining / (len(smaller) - place))
-            try:
-                judge(size, replace(plan, max_leaves=size).solve(part, objective, share)[0])
-            except InfeasibleError:
-                continue
+            continue
     return _Fold(judged, False)
 
 

@@ -98,6 +98,10 @@ class Certificate:
         """``(value - lp_value) / value``, the gap between the integer and the linear optimum."""
         return None if self.lp_value is None else _relative(self.value, self.lp_value)
 
+    def unit_of(self, value: float) -> str:
+        """What so much of the loss is called: one error, two errors."""
+        return self.unit.removesuffix("s") if self.counted and value == 1 else self.unit
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, the two gaps included."""
         return {**asdict(self), "seconds": dict(self.seconds), "gap": self.gap, "lp_gap": self.lp_gap}
@@ -136,7 +140,7 @@ class Certificate:
         """What is proven, in a sentence."""
         value, bound = number(self.value), number(self.bound)
         if self.counted:
-            verb, rest = f"the model makes {value} {self.unit}", f"no model can make fewer than {bound}"
+            verb, rest = f"the model makes {value} {self.unit_of(self.value)}", f"no model can make fewer than {bound}"
             none = "no model can make fewer"
         elif self.score:
             verb, none = f"the {self.score} of the model is {number(1.0 - self.value)}", "no model's is higher"

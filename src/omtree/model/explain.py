@@ -13,7 +13,7 @@ import numpy.typing as npt
 from omtree.data.column import Column
 from omtree.data.columns import read_columns
 from omtree.data.table import UNKNOWN, CodeArray, Feature
-from omtree.data.wording import number, show_level, show_number
+from omtree.data.wording import amount, answer, counts_rows, number, show_level, show_number
 from omtree.export.logic import predicts_as_tree
 from omtree.problem.graph import Condition
 
@@ -69,7 +69,7 @@ class Change:
 
     def __str__(self) -> str:
         parts = [f"{condition} (now {cell})" for condition, cell in zip(self.conditions, self.cells, strict=True)]
-        return f"it would be {_shown(self.prediction)} with {' and '.join(parts)}"
+        return f"it would be {answer(self.prediction)} with {' and '.join(parts)}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Explanation:
     change: Change | None
 
     def __str__(self) -> str:
-        lines = [f"prediction: {_shown(self.prediction)}  ({self.support})"]
+        lines = [f"prediction: {answer(self.prediction)}  ({self.support})"]
         if self.matches is None or self.matches == 1:
             lines += [f"  {step}" for step in self.steps]
         else:
@@ -276,15 +276,13 @@ def _cell(column: Column, row: int) -> str:
 
 
 def _support(model: OptimalTreeBase, position: int) -> str:
-    rule = model.rules_[position]
+    rule, rules = model.rules_[position], model.rules_
+    rows = amount(rule.support, counts_rows([each.support for each in rules]))
+    rows = f"{rows} of training" if rows.startswith("weight") else rows.replace(" row", " training row")
     if rule.class_weights:
         share = 100 * rule.class_weights[rule.label] / sum(rule.class_weights)
-        return f"{share:.1f} % of training weight {number(rule.support)}"
+        return f"{share:.1f} % of {rows}"
     if rule.targets is not None:
         low, high = rule.targets.quantiles[1], rule.targets.quantiles[3]
-        return f"training weight {number(rule.support)}, half of it between {number(low)} and {number(high)}"
-    return f"training weight {number(rule.support)}"
-
-
-def _shown(prediction: Any) -> str:
-    return number(prediction) if isinstance(prediction, float) else str(prediction)
+        return f"{rows}, half of it between {number(low)} and {number(high)}"
+    return rows

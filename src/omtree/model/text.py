@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omtree.data.wording import number
+from omtree.data.wording import amount, answer, counts_rows, number, text_of
 
 if TYPE_CHECKING:
     from omtree.model.rules import Rule, RuleSet
@@ -32,16 +32,16 @@ def to_text(model: Any) -> str:
     >>> large = Rule((Condition(0, (1,), "size is L"),), 1.0, (0.0, 1.0), "yes", 0.0, 1)
     >>> print(to_text(RuleSet([small, large], [size], ["no", "yes"])))
     1  if size is S then no
-       weight 3 (75.0 %): no 100.0 %
+       3 rows (75.0 %): no 100.0 %
     2  if size is L then yes
-       weight 1 (25.0 %): yes 100.0 %
+       1 row (25.0 %): yes 100.0 %
     """
     tree = getattr(model, "tree_", None)
     return str(tree if tree is not None else getattr(model, "rules_", model))
 
 
 def rules_to_text(rules: RuleSet) -> str:
-    """One rule after the other, each with its weight and the shares of its classes."""
+    """One rule after the other, each with its rows and the shares of its classes."""
     width = len(str(len(rules)))
     lines = []
     for place, rule in enumerate(rules, start=1):
@@ -61,7 +61,7 @@ def tree_to_text(tree: Tree) -> str:
             lines.append(f"{lead}{text}")
         else:
             rule = rules[node.rule]
-            lines.append(f"{lead}{text}: {_answer(rule.prediction)}  [{_content(rule, rules)}]")
+            lines.append(f"{lead}{text}: {answer(rule.prediction, rules.classes)}  [{_content(rule, rules)}]")
         for child in node.children:
             last = child == node.children[-1]
             draw(tree.nodes[child], stem + ("`-- " if last else "|-- "), stem + ("    " if last else "|   "))
@@ -72,14 +72,11 @@ def tree_to_text(tree: Tree) -> str:
 
 def _content(rule: Rule, rules: RuleSet) -> str:
     """How heavy the rule is, and what is in it: the shares of the classes, or the spread of the target."""
-    weight = f"weight {number(rule.support)} ({100 * rule.support / rules.support:.1f} %)"
+    rows = amount(rule.support, counts_rows([each.support for each in rules]))
+    weight = f"{rows} ({100 * rule.support / rules.support:.1f} %)"
     if rule.targets is not None:
         low, lower, median, upper, high = map(number, rule.targets.quantiles)
         return f"{weight}: median {median}, half in {lower} .. {upper}, all in {low} .. {high}"
     shares = sorted(zip(rule.class_weights, rules.classes, strict=True), key=lambda pair: -pair[0])
-    texts = [f"{label} {100 * share / rule.support:.1f} %" for share, label in shares if share > 0]
+    texts = [f"{text_of(label)} {100 * share / rule.support:.1f} %" for share, label in shares if share > 0]
     return f"{weight}: {', '.join(texts)}" if texts else weight
-
-
-def _answer(prediction: Any) -> str:
-    return number(prediction) if isinstance(prediction, float) else str(prediction)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from omtree.data.table import FloatArray
+from omtree.data.wording import text_of
 from omtree.report.words import shorten
 
 #: Classes beyond this many are not shown in a matrix; the most frequent mistakes are listed instead.
@@ -106,8 +107,8 @@ def _confusion(name: str, classes: tuple[Any, ...], actual: list[Any], predicted
     for a, p in zip(actual, predicted, strict=True):
         counts[lines[a]][at[p]] += 1
     right = sum(counts[i][i] for i in range(len(classes)))
-    names = [shorten(str(c)) for c in classes]
-    return Confusion(name, len(actual), right, [*names, *(f"{shorten(str(c))} (new)" for c in new)], names, counts)
+    names = [shorten(text_of(c)) for c in classes]
+    return Confusion(name, len(actual), right, [*names, *(f"{shorten(text_of(c))} (new)" for c in new)], names, counts)
 
 
 def _residuals(name: str, actual: FloatArray, predicted: FloatArray) -> Residuals:

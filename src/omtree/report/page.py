@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from omtree.constraints.audit import ConstraintCheck
-from omtree.data.wording import number, show_level, show_number
+from omtree.data.wording import amount, number, show_level, show_number
 from omtree.model.certificate import Certificate
 from omtree.model.rules import RuleSet
 from omtree.problem.graph import Level
@@ -20,7 +20,7 @@ from omtree.report.figures import MOST_CLASSES, Confusion, score
 from omtree.report.page_data import page_data, script_json, used_features
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
-from omtree.report.words import amount, answer, condition_words, percent, shorten
+from omtree.report.words import answer, condition_words, percent, shorten
 
 #: Features, and values of one, beyond these many or this long, are counted, not listed.
 MOST_FEATURES, MOST_VALUES, MOST_LETTERS = 200, 40, 600
@@ -156,7 +156,9 @@ def _proof(certificate: Certificate) -> list[str]:
     limit = f"go below {bound}"
     if certificate.counted:
         share = f" ({100 * certificate.value / certificate.weight:.1f} %)" if certificate.weight > 0 else ""
-        sentences = [f"On the training data the model makes {value} {certificate.unit} in {weight}{share}."]
+        sentences = [
+            f"On the training data the model makes {value} {certificate.unit_of(certificate.value)} in {weight}{share}."
+        ]
         less = "makes fewer"
     elif certificate.score:
         sentences = [f"On the training data the {certificate.score} is {number(1.0 - certificate.value)}."]
@@ -225,7 +227,7 @@ def _leaves(rules: RuleSet) -> list[dict[str, Any]]:
         {
             "number": i,
             "words": [condition_words(c, rules.features[c.feature]) for c in rule.conditions],
-            "answer": answer(rule.prediction),
+            "answer": answer(rule.prediction, rules.classes),
             "sort": rule.prediction if isinstance(rule.prediction, (int, float)) else "",
             "support": rule.support,
             "amount": number(rule.support),

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from omtree.data.table import Feature
-from omtree.data.wording import number, show_level, show_number
+from omtree.data.wording import number, show_level, show_number, text_of
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.tree import Tree, TreeNode
@@ -31,7 +31,7 @@ def page_data(model: Any) -> dict[str, Any]:
         # A set of rules that happens to be a tree still answers as a set of rules.
         "walks": tree is not None and model.certificate_.structure == "tree",
         "features": [_feature(rules.features[f], begin) for f, begin in zip(used, start, strict=True)],
-        "classes": [shorten(str(c)) for c in rules.classes],
+        "classes": [shorten(text_of(c)) for c in rules.classes],
         "colours": list(summaries.colours),
         "rules": [_rule(rule, rules, place, summaries) for rule in rules],
         "priority": sorted(range(len(rules)), key=lambda r: -rules[r].support),
@@ -79,7 +79,7 @@ def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summarie
     return {
         "if": [[place[c.feature], list(c.codes)] for c in rule.conditions],
         "words": [condition_words(c, rules.features[c.feature]) for c in rule.conditions],
-        "answer": answer(rule.prediction),
+        "answer": answer(rule.prediction, rules.classes),
         "rows": summaries.amount(rule.support),
         "loss": number(rule.loss),
         "cost": number(rule.cost) if rule.cost else "",

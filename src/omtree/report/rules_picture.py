@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from omtree.data.wording import amount
 from omtree.model.rules import Rule, RuleSet
 from omtree.report.measure import text_width, widest, wrap
 from omtree.report.scene import Box, Group, Line, Mark, Scene, Words
 from omtree.report.summary import Summaries
-from omtree.report.words import amount, answer, condition_words, percent
+from omtree.report.words import answer, condition_words, percent
 
 #: More rules than this are not drawn; the lightest are left out, and the picture says so.
 MOST_RULES = 100
@@ -29,7 +30,7 @@ def rules_scene(rules: RuleSet, title: str = "") -> Scene:
     summaries = Summaries.of(rules)
     order = sorted(range(len(rules)), key=lambda r: -rules[r].support)[:MOST_RULES]
     lines = {r: _condition_lines(rules[r], rules) for r in order}
-    answers = {r: wrap(answer(rules[r].prediction), _ANSWER_ROOM, 13, 2, bold=True) for r in order}
+    answers = {r: wrap(answer(rules[r].prediction, rules.classes), _ANSWER_ROOM, 13, 2, bold=True) for r in order}
     x_rule = _MARGIN + 34
     x_answer = x_rule + max(widest((t for r in order for t in lines[r]), 12.5), 120.0) + 24
     x_cover = x_answer + max(widest((t for r in order for t in answers[r]), 13, bold=True), 60.0) + 24

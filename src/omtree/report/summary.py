@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from omtree.data.wording import number
+from omtree.data.wording import amount, counts_rows, number, text_of
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.report.colours import class_colours
 from omtree.report.measure import text_width
 from omtree.report.scene import Box, Disc, Line, Mark, Words
-from omtree.report.words import amount, answer, counts_rows, percent, shorten
+from omtree.report.words import answer, percent, shorten
 
 #: Classes beyond this many share one colour, and one part of every bar.
 MOST_COLOURS = 12
@@ -55,13 +55,13 @@ class Summaries:
 
     def words(self, rule: Rule) -> str:
         """A sentence for a leaf."""
-        text = f"predicts {answer(rule.prediction)}; {self.amount(rule.support)}"
+        text = f"predicts {answer(rule.prediction, self.classes)}; {self.amount(rule.support)}"
         if rule.targets is not None:
             low, lower, median, upper, high = map(number, rule.targets.quantiles)
             spread = f"mean {number(rule.targets.mean)}, median {median}, half between {lower} and {upper}"
             return f"{text}; {spread}, all between {low} and {high}"
         parts = sorted(zip(rule.class_weights, self.classes, strict=False), key=lambda part: -part[0])
-        shares = [f"{shorten(str(c))} {percent(w / (rule.support or 1.0))}" for w, c in parts[:8] if w > 0]
+        shares = [f"{shorten(text_of(c))} {percent(w / (rule.support or 1.0))}" for w, c in parts[:8] if w > 0]
         return f"{text}: {', '.join(shares)}" if shares else text
 
     def marks(self, rule: Rule, x: float, y: float, width: float, height: float) -> list[Mark]:
@@ -90,7 +90,7 @@ class Summaries:
         return marks, top - y + 18
 
     def _names(self) -> list[str]:
-        names = [shorten(str(c), 40) for c in self.classes[:MOST_COLOURS]]
+        names = [shorten(text_of(c), 40) for c in self.classes[:MOST_COLOURS]]
         more = len(self.classes) - MOST_COLOURS
         return [*names, f"{more} more classes"] if more > 0 else names
 

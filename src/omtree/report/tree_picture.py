@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from omtree.data.wording import amount
 from omtree.model.tree import Tree, TreeNode
 from omtree.report.layout import tidy
 from omtree.report.measure import text_width, widest, wrap
 from omtree.report.scene import Band, Box, Group, Mark, Scene, Words
 from omtree.report.summary import Summaries
-from omtree.report.words import amount, answer, branch_words, condition_words, percent, shorten
+from omtree.report.words import answer, branch_words, condition_words, percent, shorten
 
 Direction = Literal["auto", "down", "right"]
 
@@ -75,7 +76,9 @@ class _TreePicture:
         self.tree = tree
         self.title = title or tree_title(tree)
         self.summaries = Summaries.of(tree.rules)
-        self.answers = [wrap(answer(rule.prediction), 150.0, _NAME, 2, bold=True) for rule in tree.rules]
+        self.answers = [
+            wrap(answer(rule.prediction, tree.rules.classes), 150.0, _NAME, 2, bold=True) for rule in tree.rules
+        ]
         self.answer_width = widest((line for lines in self.answers for line in lines), _NAME, bold=True)
         self.note_width = widest((self.summaries.short(rule) for rule in tree.rules), _SMALL)
         self.shown = _heaviest(tree, MOST_NODES)
@@ -220,7 +223,7 @@ def rule_words(tree: Tree, position: int) -> str:
     """A leaf's rule, with its conditions and its answer."""
     rule, features = tree.rules[position], tree.rules.features
     texts = [condition_words(c, features[c.feature]) for c in rule.conditions]
-    return f"{'If ' + ' and '.join(texts) if texts else 'Always'}: {answer(rule.prediction)}."
+    return f"{'If ' + ' and '.join(texts) if texts else 'Always'}: {answer(rule.prediction, tree.rules.classes)}."
 
 
 def node_words(tree: Tree, node: TreeNode) -> str:

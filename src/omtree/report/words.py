@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from omtree.data import wording
 from omtree.data.table import Feature
-from omtree.data.wording import number, show_level, show_number
+from omtree.data.wording import show_level, show_number
 from omtree.problem.graph import Condition
 
 #: A name or a category longer than this is cut, whatever there is room for.
@@ -51,18 +52,6 @@ def condition_words(condition: Condition, feature: Feature) -> str:
     return shorten(text.replace(" >= ", " ≥ ").replace(" <= ", " ≤ "))
 
 
-def amount(support: float, rows: bool) -> str:
-    """How many rows, or what weight, where weights are no whole numbers."""
-    if not rows:
-        return f"weight {number(support)}"
-    return f"{number(support)} {'row' if support == 1 else 'rows'}"
-
-
-def counts_rows(supports: Sequence[float]) -> bool:
-    """Whether these weights can be read as numbers of rows."""
-    return all(abs(s - round(s)) < 1e-9 * max(1.0, abs(s)) for s in supports)
-
-
 def percent(share: float) -> str:
     """A share in per cent; small and large ones are not rounded to nothing or to all.
 
@@ -76,9 +65,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def answer(prediction: Any) -> str:
+def answer(prediction: Any, classes: Sequence[Any]) -> str:
     """A predicted class or number as text."""
-    return number(prediction) if isinstance(prediction, float) else shorten(str(prediction))
+    return shorten(wording.answer(prediction, classes))
 
 
 def _range_words(feature: Feature, low: int, high: int) -> str:

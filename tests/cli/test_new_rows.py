@@ -1,0 +1,96 @@
+"""What ``omtree fit`` says of new rows: chosen sizes, rows held out, test files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from omtree import load
+
+
+def test_the_size_is_chosen_and_said(credit, run, tmp_path):
+    """By default the size is cross-validated; four figures lead, and the file keeps them."""
+    path = tmp_path / "model.json"
+    result = run("fit", credit.data, "-t", "outcome", "-d", "2", "--cv", "3", "-o", str(path))
+    assert "size chosen by cross-validation: of 1 to 4 leaves" in result.out
+    for words in ("expected on new rows", "in training", "without a model", "proven"):
+        assert words in result.out
+    assert "95 % interval by 3-fold cross-validation" in result.out
+    model = load(path)
+    assert model.max_leaves == "auto"
+    assert model.expectation_.how == "3-fold cross-validation"
+    assert result.out.index("expected on new rows") < result.out.index("lower bound")
+
+
+def test_a_given_size(credit, run):
+    """With --leaves nothing is cross-validated, unless --cv asks for it; a word is no size."""
+    result = run("fit", credit.data, "-t", "outcome", "-d", "2", "--leaves", "3")
+    assert "size chosen" not in result.out
+    assert "not known" in result.out
+    result = run("fit", credit.data, "-t", "outcome", "-d", "2", "--leaves", "3", "--cv", "2")
+    assert "95 % interval by 2-fold cross-validation" in result.out
+    assert "size chosen" not in result.out
+
+
+def test_rows_held_out(credit, run, tmp_path):
+    """A share of the rows is kept from the fit, and the model is judged on it."""
+    path = tmp_path / "model.json"
+    result = run("fit", credit.data, "-t", "outcome", "-d", "1", "--holdout", "0.25", "-o", str(path))
+    assert "30 rows held out (25 %)" in result.out
+    model = load(path)
+    assert model.certificate_.weight == 90
+    assert model.expectation_.rows == 30
+    assert f"{100 * model.expectation_.value.value:.1f} % right" in result.out
+
+
+def test_held_out_with_weights_and_numbers(run, tmp_path):
+    """Weights go with their rows; of numbers R2 and RMSE are said."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=80), "w": rng.uniform(1, 2, 80)})
+    table["y"] = table["a"] * 3 + rng.normal(size=80)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", str(tmp_path / "t.csv"), "-t", "y", "-d", "1", "--weight", "w", "--holdout", "0.5")
+    assert "R2" in result.out
+    assert "RMSE" in result.out
+
+
+def test_noise_is_called_noise(run, tmp_path):
+    """Where the model is no better than the most frequent class, that is said in a sentence."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc"))
+    table["y"] = rng.choice(["no", "yes"], 90, p=[0.7, 0.3])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert "does not beat the baseline" in run("fit", str(tmp_path / "t.csv"), "-t", "y").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--holdout", "1.5"], "--holdout 1.5 is not possible"),
+        (["--leaves", "many"], "--leaves 'many' is not possible; use None, 'auto' or a whole number"),
+        (["--cv", "1"], "--cv 1 is not possible"),
+        (["--test", "nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_faults(credit, fails, arguments, words):
+    """What makes no sense is said in one sentence."""
+    assert words in fails("fit", credit.data, "-t", "outcome", *arguments)
+
+
+def test_a_test_file_is_checked_before_the_fit(credit, fails, run, tmp_path, monkeypatch):
+    """A test file that lacks a column, or the target, is refused before anything is fitted."""
+    from omtree import OptimalTreeClassifier
+
+    def fitted(*_args, **_kwargs):
+        raise AssertionError("it was fitted")
+
+    monkeypatch.setattr(OptimalTreeClassifier, "fit", fitted)
+    table = pd.read_csv(credit.unseen)
+    table.drop(columns="income").to_csv(tmp_path / "less.csv", index=False)
+    sentence = fails("fit", credit.data, "-t", "outcome", "--test", str(tmp_path / "less.csv"))
+    assert "lacks the column 'income'" in sentence
+    table.drop(columns="outcome").to_csv(tmp_path / "none.csv", index=False)
+    assert "'outcome'" in fails("fit", credit.data, "-t", "outcome", "--test", str(tmp_path / "none.csv"))
+    both = ["--test", credit.unseen, "--holdout", "0.3"]
+    assert "give one of them" in fails("fit", credit.data, "-t", "outcome", *both)
