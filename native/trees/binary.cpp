@@ -45,7 +45,6 @@ BinarySearch::BinarySearch(const SearchProblem &problem, Control &control, doubl
       largest_cost_(*std::max_element(problem.costs.begin(), problem.costs.end())),
       price_(every_size ? 0.0 : leaf_price(problem, total)), cache_(problem.cache_bytes) {
     split_columns(problem, columns_);
-    root_ = bit_root(problem, columns_, cost_.unit());
 }
 
 SearchResult BinarySearch::run() {
@@ -53,9 +52,14 @@ SearchResult BinarySearch::run() {
     const int depth = problem_.max_depth;
     const int sizes = n_sizes(depth);
     BinaryValues best;
-    Worker first(*this);
-    root_.count();
+    Worker first(*this, control_);
     Context context;
+    try {
+        root_ = bit_root(problem_, columns_, cost_.unit(), [&] { first.check(); });
+        first.count(root_);
+    } catch (const Stopped &) {
+        return single_leaf();
+    }
     const std::vector<double> unlimited(sizes + 1, infinity);
     first.open(root_, depth, sizes, context, best);
     bool complete = true;
@@ -66,7 +70,7 @@ SearchResult BinarySearch::run() {
         const int n_threads = std::clamp(problem_.n_threads, 1, root_.n_columns());
         std::vector<std::unique_ptr<Worker>> workers;
         for (int i = 1; i < n_threads; ++i) {
-            workers.push_back(std::make_unique<Worker>(*this));
+            workers.push_back(std::make_unique<Worker>(*this, control_));
         }
         std::vector<int> places(context.order.size());
         std::iota(places.begin(), places.end(), 0);
@@ -93,11 +97,30 @@ SearchResult BinarySearch::run() {
     return result;
 }
 
+/// The answer when there was no time even for the joint counts.
+SearchResult BinarySearch::single_leaf() {
+    std::vector<std::int32_t> total(problem_.n_classes, 0);
+    for (std::size_t i = 0; i < problem_.counts.size(); ++i) {
+        total[i % problem_.n_classes] += static_cast<std::int32_t>(problem_.counts[i]);
+    }
+    SearchResult result;
+    result.losses.assign(problem_.max_leaves, cost_.leaf(total.data()));
+    result.trees.resize(problem_.max_leaves);
+    if (result.losses[0] < infinity) {
+        SearchNode leaf;
+        leaf.label = cost_.label(total.data());
+        result.trees.assign(problem_.max_leaves, {leaf});
+    }
+    return result;
+}
+
 void BinarySearch::build_all(BinaryValues &best, int depth, SearchResult &result) {
-    // What is built has been found before and takes little to find again, so there is no deadline here.
-    control_.stop = false;
-    Worker worker(*this);
-    worker.patient = true;
+    // What is built is mostly remembered. Where it has to be found again there may be no time for it, and a node gets
+    // the best split known by then.
+    Control grace;
+    const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    grace.until = result.finished ? std::max(control_.until, least) : least;
+    Worker worker(*this, grace);
     const int sizes = n_sizes(depth);
     result.losses.assign(problem_.max_leaves, infinity);
     result.trees.resize(problem_.max_leaves);
@@ -114,6 +137,7 @@ void BinarySearch::build_all(BinaryValues &best, int depth, SearchResult &result
         result.losses[m - 1] = 0.0;
         build(worker, root_, {}, depth, best.choice[size], size, result.trees[m - 1], result.losses[m - 1]);
     }
+    result.finished = result.finished && !grace.stop;
 }
 
 int BinarySearch::build(Worker &worker, const BitNode &node, ConditionSet path, int depth, const BinaryChoice &choice,
@@ -132,16 +156,21 @@ int BinarySearch::build(Worker &worker, const BitNode &node, ConditionSet path, 
     for (const bool inside : {true, false}) {
         BitNode child;
         worker.side(node, choice.column, inside, child);
-        child.count();
         const int own = every_size_ ? (inside ? choice.leaves : leaves - choice.leaves) : 1;
+        const int sizes = std::min(own, n_sizes(depth - 1));
         const double value = inside ? choice.inside : choice.outside;
-        const std::vector<double> upper(own + 1, value + 2 * cost_.tolerance());
+        const std::vector<double> upper(sizes + 1, value + 2 * cost_.tolerance());
         ConditionSet longer = path;
         longer.add(2 * number + inside, {});
         BinaryValues values;
-        worker.solve(child, longer, depth - 1, std::min(own, n_sizes(depth - 1)), upper, values);
-        const int below =
-            build(worker, child, longer, depth - 1, values.choice[std::min(own, n_sizes(depth - 1))], own, tree, total);
+        values.choice.resize(sizes + 1); // a leaf, where there is no time for more
+        try {
+            worker.count(child);
+            worker.solve_again(child, longer, depth - 1, sizes, upper, values);
+        } catch (const Stopped &) {
+            // The best split known by then is taken.
+        }
+        const int below = build(worker, child, longer, depth - 1, values.choice[sizes], own, tree, total);
         tree[position].branches.emplace_back(inside ? column.inside : column.outside, below);
     }
     return position;

@@ -50,6 +50,7 @@ class BinarySearch {
     }
     /// The loss in a value that carries prices, or a bound for it from a bound for such values.
     double loss_of(double value) const { return price_ > 0.0 ? std::ceil(value - 0.5) : value; }
+    SearchResult single_leaf();
     void build_all(BinaryValues &best, int depth, SearchResult &result);
     int build(Worker &worker, const BitNode &node, ConditionSet path, int depth, const BinaryChoice &choice, int leaves,
               SearchTree &tree, double &total);

@@ -6,24 +6,49 @@
 
 namespace omtree {
 
-BinarySearch::Worker::Worker(BinarySearch &search) : search_(search) {
+BinarySearch::Worker::Worker(BinarySearch &search, Control &control) : search_(search), control_(control) {
     for (int depth = 0; depth <= search.problem_.max_depth; ++depth) {
         levels_.push_back(std::make_unique<Level>());
     }
 }
 
 void BinarySearch::Worker::check() {
-    Control &control = search_.control_;
-    if (patient) {
-        return;
+    if (control_.cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_.until) {
+        control_.stop.store(true, std::memory_order_relaxed);
     }
-    if ((++ticks_ & 15) == 0 &&
-        (control.cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control.until)) {
-        control.stop.store(true, std::memory_order_relaxed);
-    }
-    if (control.stop.load(std::memory_order_relaxed)) {
+    if (control_.stop.load(std::memory_order_relaxed)) {
         throw Stopped{};
     }
+}
+
+void BinarySearch::Worker::count_pairs(BitView bits, const std::uint64_t *mask, std::int32_t *counts) {
+    // So many words of all columns take some milliseconds.
+    constexpr double at_once = 1e7;
+    const double pairs = 0.5 * bits.n_columns * bits.n_columns;
+    const int words = static_cast<int>(std::max(8.0, std::min<double>(bits.n_words, at_once / std::max(1.0, pairs))));
+    if (words >= bits.n_words) {
+        kernels().count_pairs(bits, mask, counts);
+        return;
+    }
+    const Segment *segments = bits.segments;
+    const int n_segments = bits.n_segments;
+    Segment part;
+    bits.segments = &part;
+    bits.n_segments = 1;
+    for (int s = 0; s < n_segments; ++s) {
+        part = segments[s];
+        for (; part.begin < segments[s].end; part.begin = part.end) {
+            check();
+            part.end = std::min(part.begin + words, segments[s].end);
+            kernels().count_pairs(bits, mask, counts);
+        }
+    }
+}
+
+void BinarySearch::Worker::count(BitNode &node) {
+    node.pairs.assign(node.total.size() * node.columns.size() * node.stride, 0);
+    count_pairs(node.view(), nullptr, node.pairs.data());
+    node.find_singles();
 }
 
 static void offer(BinaryValues &out, int size, double value, double tolerance, const BinaryChoice &choice) {
@@ -296,9 +321,9 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
             level.places.resize(node.columns.size());
             std::iota(level.places.begin(), level.places.end(), 0);
             compress_node(node, level.mask.data(), level.places, all);
-            kernels().count_pairs(all.view(), nullptr, level.counts.data());
+            count_pairs(all.view(), nullptr, level.counts.data());
         } else {
-            kernels().count_pairs(node.view(), level.mask.data(), level.counts.data());
+            count_pairs(node.view(), level.mask.data(), level.counts.data());
         }
     }
     for (const int inside : {small, 1 - small}) {
@@ -340,8 +365,11 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
         if (search_.problem_.use_cache) {
             level.known.values = level.values.loss;
             level.known.exact.assign(below + 1, true);
-            for (int m = 1; m <= below && depth > 3; ++m) {
-                level.known.exact[m] = level.values.loss[m] < level.child_upper[m];
+            level.known.feature.clear();
+            for (int m = 0; m <= below && depth > 3; ++m) {
+                const int found = level.values.place[m] < 0 ? -1 : level.values.choice[m].column;
+                level.known.exact[m] = m == 0 || level.values.loss[m] < level.child_upper[m];
+                level.known.feature.push_back(found < 0 ? -1 : (inside ? level.inside : level.outside).columns[found]);
             }
             search_.cache_.store(paths[inside], depth - 1, level.known);
         }
@@ -373,6 +401,25 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
         }
     }
     settle(out, sizes, tolerance);
+}
+
+void BinarySearch::Worker::solve_again(const BitNode &node, const ConditionSet &path, int depth, int sizes,
+                                       const std::vector<double> &upper, BinaryValues &out) {
+    Known known;
+    if (depth > 2 && search_.problem_.use_cache && search_.cache_.find(path, depth, known) &&
+        static_cast<int>(known.values.size()) > sizes && known.exact[sizes]) {
+        Context &context = levels_[depth]->context;
+        open(node, depth, sizes, context, out);
+        for (int place = 0; place < static_cast<int>(context.order.size()); ++place) {
+            if (node.columns[context.order[place]] == known.feature[sizes]) {
+                try_column(node, path, depth, sizes, context, place, upper, out);
+            }
+        }
+        if (out.loss[sizes] <= known.values[sizes] + search_.cost_.tolerance()) {
+            return;
+        }
+    }
+    solve(node, path, depth, sizes, upper, out);
 }
 
 void BinarySearch::Worker::solve(const BitNode &node, const ConditionSet &path, int depth, int sizes,

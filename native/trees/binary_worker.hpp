@@ -27,21 +27,28 @@ struct BinarySearch::Context {
 
 class BinarySearch::Worker {
   public:
-    explicit Worker(BinarySearch &search);
+    Worker(BinarySearch &search, Control &control);
 
     void solve(const BitNode &node, const ConditionSet &path, int depth, int sizes, const std::vector<double> &upper,
                BinaryValues &out);
+    /// The same for a node whose best split is remembered.
+    void solve_again(const BitNode &node, const ConditionSet &path, int depth, int sizes,
+                     const std::vector<double> &upper, BinaryValues &out);
     /// The best trees of depth two, and what trying deeper ones needs. The node must be counted.
     void open(const BitNode &node, int depth, int sizes, Context &context, BinaryValues &out);
     void try_column(const BitNode &node, const ConditionSet &path, int depth, int sizes, Context &context, int place,
                     const std::vector<double> &upper, BinaryValues &out);
     /// The samples of one side with all columns, not yet counted.
     void side(const BitNode &node, int column, bool inside, BitNode &child) const;
+    /// Joint counts of a node; those of large ones in steps.
+    void count(BitNode &node);
     /// A loss that no tree with this column at the root undercuts.
     double least(const BitNode &node, const Context &context, int column, int depth) const;
 
+    /// Throws when the search has to end.
+    void check();
+
     SearchStatistics statistics;
-    bool patient = false; ///< ignores the deadline
 
   private:
     struct Level {
@@ -61,7 +68,7 @@ class BinarySearch::Worker {
         std::vector<int> places;
     };
 
-    void check();
+    void count_pairs(BitView bits, const std::uint64_t *mask, std::int32_t *counts);
     void bound_sides(const BitNode &node, const Context &context, int column, int sizes, std::vector<double> &in,
                      std::vector<double> &out) const;
     bool hopeless(const std::vector<double> &in, const std::vector<double> &out, int sizes,
@@ -76,8 +83,8 @@ class BinarySearch::Worker {
                     const std::vector<double> &child_upper) const;
 
     BinarySearch &search_;
+    Control &control_;
     std::vector<std::unique_ptr<Level>> levels_;
-    unsigned ticks_ = 0;
 };
 
 } // namespace omtree

@@ -56,12 +56,6 @@ void BitNode::transpose() {
     }
 }
 
-void BitNode::count() {
-    pairs.assign(total.size() * columns.size() * stride, 0);
-    kernels().count_pairs(view(), nullptr, pairs.data());
-    find_singles();
-}
-
 void BitNode::find_singles() {
     single.assign(total.size() * stride, 0);
     for (std::size_t c = 0; c < total.size(); ++c) {
@@ -71,7 +65,8 @@ void BitNode::find_singles() {
     }
 }
 
-BitNode bit_root(const SearchProblem &problem, const std::vector<SplitColumn> &columns, bool unit_costs) {
+BitNode bit_root(const SearchProblem &problem, const std::vector<SplitColumn> &columns, bool unit_costs,
+                 const std::function<void()> &check) {
     const int n_classes = problem.n_classes;
     BitNode node;
     node.total.assign(n_classes, 0);
@@ -109,6 +104,7 @@ BitNode bit_root(const SearchProblem &problem, const std::vector<SplitColumn> &c
     };
     node.rows.assign(columns.size() * node.n_words, 0);
     for (std::size_t i = 0; i < columns.size(); ++i) {
+        check();
         node.columns.push_back(static_cast<int>(i));
         std::uint8_t inside[256] = {};
         for (const std::uint8_t code : columns[i].inside) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -55,12 +56,12 @@ struct BitNode {
             pairs.data(), nullptr, total.data(), single.data(), n_columns(), stride, static_cast<int>(total.size())};
     }
     void transpose();
-    void count();
     void find_singles();
 };
 
 /// All samples; weights must be integers.
-BitNode bit_root(const SearchProblem &problem, const std::vector<SplitColumn> &columns, bool unit_costs);
+BitNode bit_root(const SearchProblem &problem, const std::vector<SplitColumn> &columns, bool unit_costs,
+                 const std::function<void()> &check);
 
 /// The samples of `parent` in the mask, with the columns at these places. Counts are left to the caller.
 void compress_node(const BitNode &parent, const std::uint64_t *mask, const std::vector<int> &places, BitNode &child);

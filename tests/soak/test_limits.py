@@ -1,0 +1,23 @@
+"""A part of the walk over fits that are cut short."""
+
+from __future__ import annotations
+
+import pytest
+
+from soak.limits import Case, run, sample
+
+CASES = sample(20)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_back_in_time(case: Case) -> None:
+    """A fit is back a second after its limit at the latest, with a bound that is none above its value."""
+    outcome = run(case, 0.05)
+    assert outcome.ok, outcome
+
+
+@pytest.mark.parametrize("case", CASES[::3], ids=str)
+def test_back_after_an_interrupt(case: Case) -> None:
+    """Ctrl-C ends a fit without a limit within a second."""
+    outcome = run(case, 0.3, interrupt=True)
+    assert outcome.ok, outcome
