@@ -12,6 +12,7 @@
 #include "trees/general_fronts.hpp"
 #include "trees/general_search.hpp"
 #include "trees/search.hpp"
+#include "trees/sum_search.hpp"
 
 namespace omtree::bindings {
 
@@ -250,6 +251,51 @@ void bind_general_search(nb::module_ &m) {
         nb::arg("use_bounds"), nb::arg("use_cache"));
 }
 
+void bind_sum_search(nb::module_ &m) {
+    m.def(
+        "search_sums",
+        [](Matrix<std::uint8_t> codes, Matrix<double> statistics, const std::string &loss,
+           const std::vector<int> &columns, const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, double min_support, bool binary, int n_threads, std::size_t cache_bytes, double seconds,
+           bool use_bounds, bool use_cache, bool every_size) -> nb::object {
+            if (statistics.shape(1) != 3 || statistics.shape(0) != codes.shape(1)) {
+                throw nb::value_error("search_sums: statistics must have three columns and a row per row of the table");
+            }
+            omtree::SearchProblem problem;
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
+                                                          codes.data() + columns[i] * codes.shape(1)));
+            }
+            problem.n_rows = statistics.shape(0);
+            problem.max_depth = max_depth;
+            problem.max_leaves = max_leaves;
+            problem.min_support = min_support;
+            problem.binary = binary;
+            problem.n_threads = n_threads;
+            problem.cache_bytes = cache_bytes;
+            problem.use_bounds = use_bounds;
+            problem.use_cache = use_cache;
+            problem.every_size = every_size;
+            const std::span<const double> sums{statistics.data(), statistics.size()};
+            if (!omtree::SumSearch::suits(problem, sums)) {
+                return nb::none();
+            }
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::SearchResult result;
+            const bool interrupted = interruptibly(control.cancelled, [&] {
+                const auto kind = loss == "squared" ? omtree::SumLoss::squared : omtree::SumLoss::poisson;
+                result = omtree::SumSearch(problem, sums, kind, control).run();
+            });
+            return search_answer(result, interrupted);
+        },
+        nb::arg("codes"), nb::arg("statistics"), nb::kw_only(), nb::arg("loss"), nb::arg("columns"), nb::arg("n_codes"),
+        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
+        nb::arg("min_support"), nb::arg("binary"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
+        nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("every_size"));
+}
+
 void bind_fronts(nb::module_ &m) {
     m.def(
         "attainable_vectors",
@@ -312,6 +358,7 @@ void bind_trees(nb::module_ &m) {
     bind_search(m);
     bind_joint_counts(m);
     bind_general_search(m);
+    bind_sum_search(m);
     bind_fronts(m);
 }
 

@@ -268,6 +268,27 @@ def search_general(
     use_bounds: bool,
     use_cache: bool,
 ) -> tuple[list[float], list[Any], float, bool, bool, int, int, int]: ...
+def search_sums(
+    codes: npt.NDArray[np.uint8],
+    statistics: npt.NDArray[np.float64],
+    *,
+    loss: str,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    min_support: float,
+    binary: bool,
+    n_threads: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+    every_size: bool,
+) -> tuple[list[float], list[Any], float, bool, bool, int, int, int] | None: ...
 def attainable_vectors(
     codes: npt.NDArray[np.uint8],
     judge: RuleJudge,

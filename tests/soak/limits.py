@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import omtree
 import omtree.constraints
+from helpers.reference_demands import DEMANDS
 from omtree.errors import InfeasibleError
-from reference_demands import DEMANDS
 
 #: Seconds after which a fit has to be back once its time is up, and the share of the limit that comes on top.
 GRACE, SHARE = 1.0, 0.05

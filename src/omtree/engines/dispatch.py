@@ -175,7 +175,7 @@ class TreeSolver:
         solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
         if problem.counts is not None:
             return TreeAnswer(solution, found.tree)
-        if not problem.plain or np.isfinite(found.losses).all():
+        if not problem.limits.empty or np.isfinite(found.losses).all():
             all_sizes = _sized(found)
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
         run = partial(self._search, problem, every_size=True)
@@ -201,7 +201,15 @@ class TreeSolver:
                 every_size=False,
             )
         if not problem.plain or not problem.graph.levels:
-            return self._general(problem, deadline)
+            found = trees.solve_sums(
+                problem,
+                splits=self.splits,
+                n_jobs=self.n_jobs,
+                cache_mb=self.cache_mb,
+                deadline=deadline,
+                every_size=every_size,
+            )
+            return self._general(problem, deadline) if found is None else found
         return trees.solve(
             problem,
             splits=self.splits,

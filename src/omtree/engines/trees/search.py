@@ -178,7 +178,7 @@ def solve(
             [features[column] for column in columns], categories, splits, max_children, n_jobs, cache_mb, deadline
         ),
     )
-    return _solution(answer, columns, features, categories, started)
+    return solution_of(answer, columns, features, categories, started)
 
 
 def solve_counts(
@@ -237,7 +237,7 @@ def solve_counts(
             [features[column] for column in columns], graph.categories, splits, max_children, n_jobs, cache_mb, deadline
         ),
     )
-    return _solution(answer, columns, features, graph.categories, started)
+    return solution_of(answer, columns, features, graph.categories, started)
 
 
 def _common(
@@ -276,9 +276,10 @@ def describe_splits(
     }
 
 
-def _solution(
+def solution_of(
     answer: _Answer, columns: Sequence[int], features: Sequence[Feature], categories: Categories, started: float
 ) -> TreeSolution:
+    """The kernel's answer in our terms."""
     losses, packed, bound, finished, interrupted, subproblems, hits, entries = answer
     trees = TreesBySize(packed, losses, columns, features, categories)
     status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"

@@ -1,0 +1,298 @@
+#include "trees/sum_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "core/threads.hpp"
+#include "trees/sum_levels.hpp"
+#include "trees/sum_worker.hpp"
+
+namespace omtree {
+
+void SumValues::start(int sizes, double leaf) {
+    loss.assign(sizes + 1, leaf);
+    choice.assign(sizes + 1, {});
+}
+
+void SumValues::widen(int sizes) {
+    loss.resize(sizes + 1, loss.back());
+    choice.resize(sizes + 1, choice.back());
+}
+
+void SumValues::offer(int column, std::span<const double> in, std::span<const double> out, bool any_size) {
+    if (any_size) {
+        if (in[0] + out[0] < loss[1]) {
+            loss[1] = in[0] + out[0];
+            choice[1] = {column, 1};
+        }
+        return;
+    }
+    const int most = sizes();
+    for (int a = 1; a <= static_cast<int>(in.size()); ++a) {
+        for (int b = 1; b <= static_cast<int>(out.size()) && a + b <= most; ++b) {
+            const double value = in[a - 1] + out[b - 1];
+            if (value < loss[a + b]) {
+                loss[a + b] = value;
+                choice[a + b] = {column, a};
+            }
+        }
+    }
+    // More leaves are never worse.
+    for (int m = 2; m <= most; ++m) {
+        if (loss[m - 1] < loss[m]) {
+            loss[m] = loss[m - 1];
+            choice[m] = choice[m - 1];
+        }
+    }
+}
+
+bool SumSearch::suits(const SearchProblem &problem, std::span<const double> statistics) {
+    bool two_codes = true;
+    for (const SearchFeature &feature : problem.features) {
+        two_codes = two_codes && feature.n_codes <= 2;
+    }
+    std::vector<SplitColumn> columns;
+    if (!(problem.binary || two_codes) || problem.max_depth < 1 || problem.max_leaves < 2 || problem.features.empty() ||
+        !split_columns(problem, columns) || columns.size() > most_columns) {
+        return false;
+    }
+    // Weights of cells are differences: even that of the lightest row must stand out of their rounding.
+    double total = 0.0;
+    double lightest = infinity;
+    for (std::size_t i = 0; i < problem.n_rows; ++i) {
+        total += statistics[3 * i];
+        lightest = std::min(lightest, statistics[3 * i]);
+    }
+    return lightest > 1e-9 * total;
+}
+
+SumSearch::SumSearch(const SearchProblem &problem, std::span<const double> statistics, SumLoss loss, Control &control)
+    : problem_(problem), loss_(loss), control_(control),
+      any_size_(!problem.every_size && problem.max_depth < 30 && problem.max_leaves >= 1 << problem.max_depth),
+      everything_(problem.n_rows), cache_(problem.cache_bytes) {
+    std::iota(everything_.begin(), everything_.end(), 0u);
+    CellSum all;
+    double lightest = infinity;
+    for (std::size_t i = 0; i < problem.n_rows; ++i) {
+        all.weight += statistics[3 * i];
+        all.target += statistics[3 * i + 1];
+        lightest = std::min(lightest, statistics[3 * i]);
+    }
+    support_ = std::max(problem.min_support * (1.0 - 1e-9) - 1e-12, 0.5 * lightest);
+    const double centre = loss == SumLoss::squared ? all.target / all.weight : 0.0;
+    for (std::size_t i = 0; i < problem.n_rows; ++i) {
+        const double weight = statistics[3 * i];
+        const double target = statistics[3 * i + 1] - centre * weight;
+        samples_.push_back({weight, target});
+        // The sum of squared distances from the centre.
+        rest_.push_back(statistics[3 * i + 2] - centre * (statistics[3 * i + 1] + target));
+    }
+    tolerance_ = 1e-11 * whole_leaf(everything_);
+}
+
+double SumSearch::leaf(double weight, double target) const {
+    if (loss_ == SumLoss::squared) {
+        return -target * target / weight;
+    }
+    return target > 0.0 ? -target * std::log(target / weight) : 0.0;
+}
+
+CellSum SumSearch::total(const SampleRows &rows, double *floor) const {
+    CellSum sum;
+    double least = 0.0;
+    for (const std::uint32_t row : rows) {
+        const CellSum &sample = samples_[row];
+        sum.weight += sample.weight;
+        sum.target += sample.target;
+        least += leaf(sample.weight, sample.target);
+    }
+    if (floor != nullptr) {
+        *floor = least;
+    }
+    return sum;
+}
+
+double SumSearch::whole_leaf(const SampleRows &rows) const {
+    const CellSum sum = total(rows, nullptr);
+    double rest = 0.0;
+    for (const std::uint32_t row : rows) {
+        rest += rest_[row];
+    }
+    return std::max(0.0, rest + leaf(sum.weight, sum.target));
+}
+
+SampleRows SumSearch::side(const SampleRows &rows, int column, bool inside) const {
+    const int chain = chains_.chain_of[column];
+    const int least = column - chains_.first[chain] + 1;
+    SampleRows kept;
+    for (const std::uint32_t row : rows) {
+        if ((chains_.row(row)[chain] >= least) == inside) {
+            kept.push_back(row);
+        }
+    }
+    return kept;
+}
+
+SearchResult SumSearch::run() {
+    SearchResult result;
+    SumValues best;
+    int reached = 0;
+    const CellSum all = total(everything_, nullptr);
+    best.start(1, all.weight < support_ ? infinity : leaf(all.weight, all.target));
+    try {
+        SumWorker(*this, cache_, control_).check();
+        chains_ = find_chains(problem_, samples_, support_, [&] { SumWorker(*this, cache_, control_).check(); });
+        layout_ = PairLayout(chains_.n_columns());
+        result.finished = true;
+    } catch (const Stopped &) {
+        // A single leaf it is.
+    }
+    double least = 0.0;
+    total(everything_, &least);
+    // Shallow trees first: they are nearly free, and there is one to return when the time is up.
+    for (int depth = std::min(2, problem_.max_depth);
+         depth <= problem_.max_depth && result.finished && layout_.n_columns > 0; ++depth) {
+        if (problem_.use_bounds && any_size_ && best.loss[1] <= least + tolerance_) {
+            break;
+        }
+        best.widen(n_sizes(depth));
+        result.finished = solve_root(depth, best);
+        reached = depth;
+    }
+    best.widen(n_sizes(problem_.max_depth));
+    const double known = std::accumulate(rest_.begin(), rest_.end(), 0.0);
+    result.statistics = statistics_;
+    result.statistics.cache_entries = cache_.size();
+    const double bound = known + (result.finished ? best.loss.back() : least);
+    build_all(best, reached, result);
+    result.bound = result.finished ? result.losses.back() : std::min(std::max(0.0, bound), result.losses.back());
+    return result;
+}
+
+bool SumSearch::solve_root(int depth, SumValues &best) {
+    const int n_threads = depth < 3 ? 1 : std::clamp(problem_.n_threads, 1, chains_.n_chains());
+    std::vector<std::unique_ptr<SumWorker>> workers;
+    for (int i = 0; i < n_threads; ++i) {
+        workers.push_back(std::make_unique<SumWorker>(*this, cache_, control_));
+    }
+    bool complete = true;
+    try {
+        SumTable table;
+        workers[0]->count(everything_, table);
+        SumValues two;
+        workers[0]->two_levels({table.data()}, depth, two);
+        if (depth <= 2) {
+            best = two;
+        } else if (depth <= 4) {
+            SumLevels levels(*this, everything_, table, depth);
+            std::vector<int> items(levels.n_items());
+            std::iota(items.begin(), items.end(), 0);
+            complete = share_out(items, n_threads, control_,
+                                 [&](int thread, int item) { levels.work(*workers[thread], item); });
+            if (complete) {
+                levels.best(best);
+            }
+        } else {
+            const SideLosses &sides = workers[0]->losses;
+            std::vector<double> score(layout_.n_columns);
+            for (int i = 0; i < layout_.n_columns; ++i) {
+                score[i] =
+                    std::min(sides.leaf_in[i], sides.second_in[i]) + std::min(sides.leaf_out[i], sides.second_out[i]);
+            }
+            std::mutex mutex;
+            complete = share_out(in_order_of(score), n_threads, control_, [&](int thread, int column) {
+                workers[thread]->try_column(everything_, {}, depth, column, infinity, best, &mutex);
+            });
+        }
+    } catch (const Stopped &) {
+        complete = false;
+    }
+    for (const auto &worker : workers) {
+        statistics_.subproblems += worker->statistics.subproblems;
+        statistics_.cache_hits += worker->statistics.cache_hits;
+    }
+    return complete;
+}
+
+void SumSearch::build_all(const SumValues &best, int depth, SearchResult &result) {
+    // What is built has to be found again, which takes a small part of the time; where there is none, a node gets the
+    // best split known by then.
+    Control grace;
+    const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    grace.until = result.finished ? std::max(control_.until, least) : least;
+    SumWorker worker(*this, cache_, grace);
+    result.losses.assign(problem_.max_leaves, infinity);
+    result.trees.resize(problem_.max_leaves);
+    for (int m = any_size_ ? problem_.max_leaves : 1; m <= problem_.max_leaves; ++m) {
+        const int size = any_size_ ? 1 : std::min(m, best.sizes());
+        if (best.loss[size] == infinity) {
+            continue;
+        }
+        if (m > 1 && !any_size_ && best.loss[size] >= best.loss[size - 1] - tolerance_) {
+            result.losses[m - 1] = result.losses[m - 2];
+            result.trees[m - 1] = result.trees[m - 2];
+            continue;
+        }
+        result.losses[m - 1] = 0.0;
+        build(worker, everything_, {}, depth, size, &best, result.trees[m - 1], result.losses[m - 1]);
+        if (m > 1 && !any_size_ && result.losses[m - 1] >= result.losses[m - 2]) {
+            result.losses[m - 1] = result.losses[m - 2];
+            result.trees[m - 1] = result.trees[m - 2];
+        }
+    }
+    result.finished = result.finished && !grace.stop;
+}
+
+int SumSearch::build(SumWorker &worker, const SampleRows &rows, const ConditionSet &path, int depth, int leaves,
+                     const SumValues *known, SearchTree &tree, double &total_loss) {
+    const int position = static_cast<int>(tree.size());
+    tree.emplace_back();
+    SumValues found;
+    const CellSum sum = total(rows, nullptr);
+    found.start(1, leaf(sum.weight, sum.target));
+    if (known != nullptr) {
+        found = *known;
+    } else if (depth > 0 && leaves > (any_size_ ? 0 : 1)) {
+        try {
+            worker.solve(rows, path, depth, infinity, found);
+        } catch (const Stopped &) {
+            // What is known by then is taken.
+        }
+    }
+    const int size = std::min(leaves, found.sizes());
+    // Of equal trees the shallowest.
+    for (int shallow = 0; shallow < std::min(depth, 3); ++shallow) {
+        SumValues less;
+        try {
+            worker.solve(rows, path, shallow, infinity, less);
+        } catch (const Stopped &) {
+            break;
+        }
+        if (less.loss[std::min(size, less.sizes())] <= found.loss[size] + tolerance_) {
+            found.choice[size] = less.choice[std::min(size, less.sizes())];
+            depth = shallow;
+            break;
+        }
+    }
+    const auto [column, inside_leaves] = found.choice[size];
+    if (column < 0) {
+        total_loss += whole_leaf(rows);
+        return position;
+    }
+    const SplitColumn &split = chains_.columns[column];
+    tree[position].feature = split.feature;
+    tree[position].complement = split.complement;
+    for (const bool inside : {true, false}) {
+        ConditionSet longer = path;
+        longer.add(2 * column + inside, {});
+        const int own = any_size_ ? 1 : inside ? inside_leaves : leaves - inside_leaves;
+        const int below = build(worker, side(rows, column, inside), longer, depth - 1, own, nullptr, tree, total_loss);
+        tree[position].branches.emplace_back(inside ? split.inside : split.outside, below);
+    }
+    return position;
+}
+
+} // namespace omtree

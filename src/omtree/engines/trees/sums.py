@@ -1,0 +1,89 @@
+"""The best binary tree for losses that are made of sums of targets: squared and Poisson loss."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+
+import numpy as np
+
+from omtree import _native
+from omtree.deadline import Deadline
+from omtree.engines.trees.search import Splits, TreeSolution, describe_splits, solution_of
+from omtree.problem.losses import MomentLoss
+from omtree.problem.problem import Problem
+
+
+def solve_sums(
+    problem: Problem,
+    *,
+    splits: Splits = "binary",
+    n_jobs: int = 1,
+    cache_mb: float = 512,
+    deadline: Deadline | None = None,
+    every_size: bool = True,
+    use_bounds: bool = True,
+    use_cache: bool = True,
+) -> TreeSolution | None:
+    """Find the best binary tree, from tables of sums over the samples in pairs of columns.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its loss is a `MomentLoss`, under no limits but the support of a leaf.
+    splits : {"multiway", "binary"}
+        Multiway trees are binary where no feature has more than two values.
+    n_jobs : int
+        Threads; -1 means one per processor. The losses do not depend on it.
+    cache_mb : float
+        Most memory for what is known about subproblems, in megabytes.
+    deadline : Deadline, optional
+    every_size : bool
+        Whether the best tree of every size is wanted. Where not, and the limit on leaves cannot bind, smaller ones than
+        the last are missing (None, with infinite loss), and the last one is found faster.
+    use_bounds, use_cache : bool
+        Accelerations; the losses do not depend on them.
+
+    Returns
+    -------
+    TreeSolution or None
+        None where the problem is not one for this search: another loss, limits on rules, splits that are not binary,
+        too many columns, or weights too different for differences of sums.
+
+    Examples
+    --------
+    >>> from omtree.data.table import Feature, Table
+    >>> from omtree.problem.graph import FeatureGraph
+    >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
+    >>> sums = np.array([[1.0, 2.0, 4.0], [1.0, 4.0, 16.0], [1.0, 9.0, 81.0]])
+    >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), sums, np.arange(3))
+    >>> problem = Problem(table, FeatureGraph(table.features), MomentLoss("squared"), 1, 2, 1.0)
+    >>> solve_sums(problem).losses.round(6).tolist()
+    [26.0, 2.0]
+    """
+    if not isinstance(problem.loss, MomentLoss) or not problem.limits.empty or problem.rows:
+        return None
+    started = time.monotonic()
+    features = problem.table.features
+    columns = [level.position for level in problem.graph.levels]
+    categories = problem.graph.categories
+    described = describe_splits([features[column] for column in columns], categories, splits, None)
+    described.pop("max_children")
+    answer = _native.search_sums(
+        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
+        np.ascontiguousarray(problem.table.statistics, dtype=np.float64),
+        loss=problem.loss.kind,
+        columns=columns,
+        **described,
+        max_depth=problem.max_depth,
+        max_leaves=problem.max_leaves,
+        min_support=float(problem.min_support),
+        n_threads=n_jobs if n_jobs > 0 else os.cpu_count() or 1,
+        cache_bytes=int(cache_mb * 2**20),
+        seconds=deadline.remaining if deadline is not None else math.inf,
+        use_bounds=use_bounds,
+        use_cache=use_cache,
+        every_size=every_size,
+    )
+    return None if answer is None else solution_of(answer, columns, features, categories, started)
