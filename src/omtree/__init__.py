@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from omtree.engines.rules.preset import Paper as Paper
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
     from omtree.estimators.classifier import OptimalTreeClassifier as OptimalTreeClassifier
@@ -29,6 +30,7 @@ _HOMES = {
     "InfeasibleError": "errors",
     "OptimalTreeClassifier": "estimators.classifier",
     "OptimalTreeRegressor": "estimators.regressor",
+    "Paper": "engines.rules.preset",
     "Rule": "model.rules",
     "RuleSet": "model.rules",
     "Tree": "model.tree",

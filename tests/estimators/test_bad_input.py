@@ -46,7 +46,7 @@ X, Y = load_iris(return_X_y=True)
         ("time_limit", float("nan"), "positive"),
         ("gap", -0.1, "at least 0"),
         ("gap", 1.0, "below 1"),
-        ("preset", "fast", "None or 'paper'"),
+        ("preset", "fast", "None, 'paper' or an omtree.Paper"),
         ("splits", "ternary", "'multiway' or 'binary'"),
         ("max_children", 1, "at least 2"),
         ("binning", "magic", "'adaptive', 'quantile', 'supervised' or 'exact'"),

@@ -17,6 +17,7 @@ import numpy as np
 
 from omtree.constraints import Constraint
 from omtree.data.binning import Binning
+from omtree.engines.rules.preset import Paper
 from omtree.problem.graph import Categories
 
 _INTEGERS = (int, np.integer)
@@ -274,12 +275,16 @@ class FitParameters:
         "Stop as soon as ``(value - bound) / value`` is this small.",
         fits(lambda value: is_number(value) and 0 <= value < 1, "a fraction of at least 0 and below 1"),
     )
-    preset: Literal["paper"] | None = parameter(
+    preset: Literal["paper"] | Paper | None = parameter(
         None,
-        'None or "paper"',
-        'With "paper" rules are generated as in the paper\'s experiments: K = 1000, at most 40 rounds and 10,000 '
-        "rules, fixed quantile bins in place of adaptive ones, no proof.",
-        choices=(None, "paper"),
+        'None, "paper" or Paper',
+        'How rules are found. With "paper", by the paper\'s method and settings: K-shortest paths with K = 1000, at '
+        "most 40 rounds and 10,000 rules, started from CART's rules, then the best model over what was generated; "
+        "fixed quantile bins in place of adaptive ones, and no proof. ``omtree.Paper`` has its settings.",
+        fits(
+            lambda value: value is None or isinstance(value, Paper) or (isinstance(value, str) and value == "paper"),
+            "None, 'paper' or an omtree.Paper",
+        ),
     )
     n_jobs: int | None = parameter(
         None,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 #: The only modules whose dataclasses may be named in a file.
-_OWN = re.compile(r"omtree\.(objectives|constraints)(\.[a-z][a-z0-9_]*)*")
+_OWN = re.compile(r"omtree\.((objectives|constraints)(\.[a-z][a-z0-9_]*)*|engines\.rules\.preset)")
 
 
 class NotPlainError(ValueError):
@@ -20,7 +20,7 @@ class NotPlainError(ValueError):
 
 
 def to_plain(value: Any) -> Any:
-    """The value as JSON can hold it: numbers, texts, lists, dicts, and this package's objectives and constraints.
+    """The value as JSON can hold it: numbers, texts, lists, dicts, and this package's objectives, constraints, presets.
 
     >>> to_plain({1: (2.0, float("inf"))})
     {'pairs': [[1, [2.0, {'number': 'inf'}]]]}
@@ -91,7 +91,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def _is_own(kind: type) -> bool:
-    """Whether this is the class of an objective or constraint of this package, which its fields make anew."""
+    """Whether this is the class of an objective, constraint or preset of this package, which its fields make anew."""
     from omtree.objectives import Objective
 
     if not _OWN.fullmatch(kind.__module__) or not kind.__qualname__.isidentifier():

@@ -19,6 +19,7 @@ from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
 from omtree.engines.dispatch import OutOfTimeError, RulesSolver, TreeSolver
 from omtree.engines.rules.options import Options
+from omtree.engines.rules.preset import Paper
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.checker import check
@@ -55,7 +56,7 @@ class Plan:
     categories: Categories
     feature_order: Sequence[str] | str | None
     gap: float
-    preset: Literal["paper"] | None
+    preset: Literal["paper"] | Paper | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     verbose: int
@@ -172,7 +173,9 @@ class Plan:
         start: list[Path] = []
         if prepared.answer is not None and prepared.answer.root is not None and prepared.on_all:
             start = leaves_of(prepared.answer.root)
-        options = Options.paper() if self.preset == "paper" else Options()
+        options = Options()
+        if self.preset is not None:
+            options = Options.paper(self.preset if isinstance(self.preset, Paper) else Paper())
         options = replace(options, gap=self.gap, n_jobs=n_jobs, seed=seed)
         found = RulesSolver(objective, options, progress)(
             prepared.problem,
@@ -274,6 +277,7 @@ class Plan:
             columns=found.columns,
             rows=found.rows,
             iterations=found.iterations,
+            ended=found.ended,
         )
         solved = deadline.elapsed
         used = {condition.feature for rule in rules for condition in rule.conditions}

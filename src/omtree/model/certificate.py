@@ -44,11 +44,14 @@ class Certificate:
     search_space : str
         The models among which the bound holds.
     lp_value : float or None
-        Optimum of the linear relaxation over the rules, where it was solved.
+        Optimum of the linear relaxation, where it was solved: over all rules if `exact_pricing`, otherwise over those
+        that were generated.
     exact_pricing : bool or None
         Whether a last exact round showed that no rule was missing; None where no rules were priced.
     columns, rows, iterations : int
         Rules generated, coverage rows in the linear program, pricing rounds.
+    ended : str
+        Where only some rules were generated: why no more, and whether the best model over them is known.
     seconds : mapping of str to float
         Time per phase.
     total_seconds : float
@@ -84,6 +87,7 @@ class Certificate:
     columns: int = 0
     rows: int = 0
     iterations: int = 0
+    ended: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     total_seconds: float = 0.0
     constraints: tuple[ConstraintCheck, ...] = ()
@@ -130,6 +134,8 @@ class Certificate:
             pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[self.exact_pricing]
             rounds = _count(self.iterations, "round", "rounds")
             lines.append(("work", f"{number(self.columns)} columns, {number(self.rows)} rows, {rounds}{pricing}"))
+        if self.ended:
+            lines.append(("ended", self.ended))
         if self.total_seconds:
             phases = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items())
             lines.append(("seconds", f"{self.total_seconds:.2f}" + (f" ({phases})" if phases else "")))

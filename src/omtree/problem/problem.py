@@ -162,7 +162,7 @@ class Solution:
     """What an engine returns: the rules of its best model and what it knows about how good they are.
 
     `value` and `bound` are in the units of the problem's costs. `paths` is empty exactly when the problem is
-    infeasible; `reason` then says why.
+    infeasible; `reason` then says why. `ended` says why an engine that looks at a part of the rules looked at no more.
     """
 
     paths: tuple[Path, ...]
@@ -176,6 +176,7 @@ class Solution:
     iterations: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
+    ended: str = ""
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,8 @@ def _facts(certificate: Certificate) -> list[tuple[str, str]]:
     if certificate.columns:
         pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[certificate.exact_pricing]
         facts.append(("rules generated", f"{number(certificate.columns)}{pricing}"))
+    if certificate.ended:
+        facts.append(("ended", certificate.ended))
     facts.append(("seconds", f"{certificate.total_seconds:.2f}"))
     return facts
 

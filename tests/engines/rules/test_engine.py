@@ -18,7 +18,8 @@ from omtree.data.build import make_features, make_table
 from omtree.data.columns import read_columns
 from omtree.data.table import Table
 from omtree.deadline import Deadline
-from omtree.engines.rules import Options, engine, master, pricing, solve, start
+from omtree.engines.rules import Options, master, pricing, solve, start
+from omtree.engines.rules import column_generation as engine
 from omtree.problem.graph import Condition
 from omtree.problem.problem import GlobalRow, Path, Problem, Solution
 

@@ -9,7 +9,8 @@ import pytest
 
 from helpers.general_rule_cases import KINDS, GeneralCase, general_case, with_conflicts
 from omtree.deadline import Deadline
-from omtree.engines.rules import Options, engine, solve
+from omtree.engines.rules import Options, solve
+from omtree.engines.rules import column_generation as engine
 from omtree.engines.rules.mip import MipAnswer
 from omtree.problem.problem import Path, Solution
 

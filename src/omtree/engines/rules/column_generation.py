@@ -50,29 +50,6 @@ WITHOUT_PROOF = 0.6
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
 
 
-def solve(
-    problem: Problem,
-    options: Options | None = None,
-    deadline: Deadline | None = None,
-    start: Sequence[Path] = (),
-    progress: Progress | None = None,
-) -> Solution:
-    """The best set of disjoint rules, with a bound.
-
-    Parameters
-    ----------
-    problem : Problem
-    options : Options, optional
-    deadline : Deadline, optional
-        Without one the engine works until it is done.
-    start : sequence of Path
-        Rules to start from. If they make a model it is the first one known, so the answer is never worse.
-    progress : callable, optional
-        Told how far the work is, now and then.
-    """
-    return Run(problem, options or Options(), deadline or Deadline(), progress).run(start)
-
-
 class Run:
     """One call of the engine: the best model and the best bound so far, and the phases that improve them."""
 
@@ -109,6 +86,7 @@ class Run:
         self.lp_value: float | None = None
         self.exact_pricing = False
         self.interrupted = False
+        self.ended = ""
         self.iterations = 0
         self.pool_limit = FIRST_POOL
         self.seconds: dict[str, float] = {}
@@ -116,15 +94,15 @@ class Run:
     def run(self, start: Sequence[Path]) -> Solution:
         """All phases; Ctrl-C ends them, and what is known by then is the answer."""
         try:
-            self._run_phases(start)
+            if self.problem.table.weight.sum() < self.problem.min_support * (1.0 - 1e-9):
+                self.bound = math.inf  # not even a rule for all rows has enough support
+            else:
+                self._work(start)
         except KeyboardInterrupt:
             self.interrupted = True
         return self._solution()
 
-    def _run_phases(self, start: Sequence[Path]) -> None:
-        if self.problem.table.weight.sum() < self.problem.min_support * (1.0 - 1e-9):
-            self.bound = math.inf  # not even a rule for all rows has enough support
-            return
+    def _work(self, start: Sequence[Path]) -> None:
         with self._phase("start"):
             for paths in first_models(self.pool, start, self.options, self.deadline):
                 self._offer_paths(paths)
@@ -259,11 +237,11 @@ class Run:
         """A model of loss `target` or less over these columns, or the proof that there is none."""
         if math.isinf(target):
             return self._mip(candidates, self.deadline, gap=0.0)
-        answer = self._cover(candidates, reduced_cost, target, FIRST_TRY)
+        answer = self._cover(candidates, reduced_cost, target, self._part_of_time(FIRST_TRY), self.raw_bound)
         if not answer.complete and not self._done():
             answer = self._mip(candidates, self._part_of_time(SECOND_TRY), cutoff=target)
         if not answer.complete and not self._done():
-            answer = self._cover(candidates, reduced_cost, target, LAST_TRY)
+            answer = self._cover(candidates, reduced_cost, target, self._part_of_time(LAST_TRY), self.raw_bound)
         return answer
 
     # Steps
@@ -296,16 +274,18 @@ class Run:
         self._report("mip")
         return answer
 
-    def _cover(self, candidates: Indices, reduced_cost: FloatArray, target: float, share: float) -> MipAnswer:
+    def _cover(
+        self, candidates: Indices, reduced_cost: FloatArray, target: float, deadline: Deadline, bound: float
+    ) -> MipAnswer:
         self.pool.model_rows.include(self.master.rows)
         answer = search_cover(
             self.pool,
             candidates,
             reduced_cost,
-            bound=self.raw_bound - self.zero,
+            bound=bound - self.zero,
             cutoff=target,
             integral=self.integral,
-            deadline=self._part_of_time(share),
+            deadline=deadline,
         )
         self._offer(answer.columns)
         return answer
@@ -395,5 +375,6 @@ class Run:
             rows=len(self.master.rows),
             iterations=self.iterations,
             seconds=dict(self.seconds),
+            ended=self.ended,
             reason=why_infeasible(self.problem) if status == "infeasible" else "",
         )

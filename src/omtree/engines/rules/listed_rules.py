@@ -26,6 +26,7 @@ from omtree.engines.rules.options import Options
 from omtree.engines.rules.pool import ColumnPool, Duals
 from omtree.engines.rules.pricing import RulePricer, general_pricer, native_pricer
 from omtree.engines.rules.rule_counts import IntArray
+from omtree.engines.rules.solve import make_run
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Path, Problem, Solution, leaves_of
 from omtree.problem.rule_sums import TooManyRulesError, sums_of, too_many_rules, within_limits
@@ -62,7 +63,7 @@ def solve_listed(
     ValueError
         When more rules than `MOST_RULES` have to be listed.
     """
-    free = Run(replace(problem, sums=()), options, deadline, progress)
+    free = make_run(replace(problem, sums=()), options, deadline, progress)
     found = free.run(start)
     met = bool(found.paths) and within_limits(problem, sums_of(problem, found.paths))
     if met or found.status in ("infeasible", "interrupted"):

@@ -9,7 +9,7 @@ import numpy as np
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.rules.interior import BoxedLP, solve_interior
-from omtree.engines.rules.pool import ColumnPool, Duals
+from omtree.engines.rules.pool import ColumnPool, Duals, Numbers
 from omtree.engines.rules.rule_counts import IntArray
 from omtree.problem.problem import Problem
 
@@ -72,14 +72,15 @@ class Master:
         """Whether every merged row has its coverage row."""
         return len(self.rows) == self._n_rows
 
-    def solve(self, tolerance: float, deadline: Deadline) -> MasterPoint:
-        """Solves the LP over the pool's columns to a relative gap, or as far as the deadline allows."""
+    def solve(self, tolerance: float, deadline: Deadline, columns: Numbers | None = None) -> MasterPoint:
+        """Solves the LP over these columns (by default all) to a relative gap, or as far as the deadline allows."""
         problem, pool, rows = self._problem, self._pool, self.rows
+        columns = np.arange(len(pool)) if columns is None else columns
         n_global = len(problem.rows)
         n_cover = len(rows)
-        cover = pool.cover(rows=rows)
-        share = pool.support[None, :] / self.total
-        dense = np.concatenate([share, np.ones((1, len(pool))), pool.extra.T])
+        cover = pool.cover(columns, rows)
+        share = pool.support[None, columns] / self.total
+        dense = np.concatenate([share, np.ones((1, len(columns))), pool.extra[columns].T])
         limits = np.array([row.at_least for row in problem.rows])
         everything = self._box * float(self._price.sum())
         dear = np.full(n_global, everything / max(1.0, float(np.abs(pool.extra).max(initial=0.0))))
@@ -88,11 +89,13 @@ class Master:
         total_price = free if self.complete else everything
         over = np.concatenate([self._box * self._price[rows], [total_price, free], dear])
         under = np.concatenate([self._box * self._price[rows], [total_price, everything], np.full(n_global, free)])
-        point = solve_interior(BoxedLP(pool.loss, cover, dense, rhs, over, under), tolerance, deadline)
+        point = solve_interior(BoxedLP(pool.loss[columns], cover, dense, rhs, over, under), tolerance, deadline)
         duals = self._duals(point.dual)
         slack = float(self._price[rows] @ (point.up[:n_cover] + point.down[:n_cover]))
         slack += float(dear @ point.up[n_cover + 2 :]) / self._box
-        return MasterPoint(duals, point.x, point.value, slack)
+        weights = np.zeros(len(pool))
+        weights[columns] = point.x
+        return MasterPoint(duals, weights, point.value, slack)
 
     def _duals(self, dual: FloatArray) -> Duals:
         n_cover = len(self.rows)

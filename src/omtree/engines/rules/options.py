@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from omtree.engines.rules.preset import Paper
+
 Pricing = Literal["auto", "ksp", "exact"]
 
 
@@ -14,6 +16,8 @@ class Options:
 
     Attributes
     ----------
+    method : {"exact", "paper"}
+        Whether to look for the optimum over all rules, or over those that the paper's method generates.
     pricing : {"auto", "ksp", "exact"}
         Which pricer looks for rules: the K-shortest-path heuristic, the exact one, or the heuristic while it finds
         rules on large graphs and the exact one to finish. With ``"ksp"`` alone nothing is proven.
@@ -35,6 +39,7 @@ class Options:
         Seed of every random choice.
     """
 
+    method: Literal["exact", "paper"] = "exact"
     pricing: Pricing = "auto"
     k_best: int = 200
     batch: int = 300
@@ -56,18 +61,21 @@ class Options:
         return too_long or (self.max_columns is not None and columns >= self.max_columns)
 
     @classmethod
-    def paper(cls, *, gap: float = 0.0, n_jobs: int = 1, seed: int = 0) -> Options:
-        """The settings of the AAAI-23 paper: K = 1000, 40 iterations, 10,000 columns, no extras, no proof."""
+    def paper(cls, settings: Paper | None = None, *, gap: float = 0.0, n_jobs: int = 1, seed: int = 0) -> Options:
+        """Those of the paper's method."""
+        settings = settings or Paper()
+        fast = settings.relaxation == "fast"
         return cls(
+            method="paper",
             pricing="ksp",
-            k_best=1000,
-            max_iterations=40,
-            max_columns=10_000,
-            row_generation=False,
+            k_best=settings.k,
+            max_iterations=settings.max_rounds,
+            max_columns=settings.max_rules,
+            row_generation=fast,
             tables=False,
             stabilise=False,
-            warm_start=False,
-            drop_columns=False,
+            warm_start=settings.warm_start,
+            drop_columns=fast,
             proof=False,
             gap=gap,
             n_jobs=n_jobs,

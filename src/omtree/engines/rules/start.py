@@ -40,11 +40,19 @@ def first_models(
     else:
         yield [pool.with_best_label(Path((), 0))]
     yield start
-    if options.warm_start:
+    if options.warm_start and options.method == "paper":
+        yield from greedy_models(pool, options.seed)
+    elif options.warm_start:
         limit = Deadline(min(SEARCH_SHARE * deadline.remaining, MOST_SEARCH_SECONDS))
         yield from tree_paths(problem, limit, options.n_jobs)
         if limit.expired:
-            yield [pool.with_best_label(path) for path in greedy_paths(problem, options.seed)]
+            yield from greedy_models(pool, options.seed)
+
+
+def greedy_models(pool: ColumnPool, seed: int) -> Iterator[list[Path]]:
+    """The leaves of greedy trees, as rules with their best labels."""
+    for single_values in (False, True):
+        yield [pool.with_best_label(path) for path in greedy_paths(pool.problem, seed, single_values=single_values)]
 
 
 def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[list[Path]]:
@@ -61,37 +69,33 @@ def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[li
         raise KeyboardInterrupt
 
 
-def greedy_paths(problem: Problem, seed: int) -> list[Path]:
+def greedy_paths(problem: Problem, seed: int, *, single_values: bool = False) -> list[Path]:
     """The leaves of scikit-learn's tree on the codes, as rules; empty when its splits are not nodes of the graph.
 
-    Nominal codes are ranked along the target, so that every cut is a group the graph knows.
-    Labels are chosen where the loss has costs by label.
+    Nominal codes are ranked along the target, so that every cut is a group the graph knows; or with `single_values`
+    each of them is told from all others. Labels are chosen where the loss has costs by label.
     """
     table = problem.table
     known = {(level.position, codes) for level in problem.graph for codes in level.code_sets}
-    ranks = [_ranking(feature) for feature in table.features]
-    if not ranks or problem.max_leaves < 2:
+    cuttings = [cutting for f, feature in enumerate(table.features) for cutting in _cuttings(f, feature, single_values)]
+    if not cuttings or problem.max_leaves < 2:
         return []
-    ranked = np.column_stack([rank[codes] for rank, codes in zip(ranks, table.codes, strict=True)])
+    values = np.column_stack([cutting.value[table.codes[cutting.feature]] for cutting in cuttings])
     limits = {
         "max_depth": problem.max_depth,
         "max_leaf_nodes": problem.max_leaves,
         "min_weight_fraction_leaf": min(0.5, problem.min_support / float(table.weight.sum())),
         "random_state": seed,
     }
-    tree = _grow(problem, ranked, limits)
+    tree = _grow(problem, values, limits)
     if tree is None:
         return []
     paths = []
-    for inside in _leaves(tree, ranks):
-        conditions: list[Condition] = []
-        for f, codes in inside.items():
-            if len(codes) == table.features[f].n_codes:
-                continue
-            if (f, codes) not in known:
-                return []
-            conditions.append(Condition(f, codes))
-        path = Path(tuple(conditions), 0)
+    for inside in _leaves(tree, cuttings, [feature.n_codes for feature in table.features]):
+        tested = [(f, codes) for f, codes in inside.items() if len(codes) < table.features[f].n_codes]
+        if not all(node in known for node in tested):
+            return []
+        path = Path(tuple(Condition(f, codes) for f, codes in tested), 0)
         covered = path.covers(table.codes)
         if table.weight[covered].sum() < problem.min_support:
             return []
@@ -99,6 +103,24 @@ def greedy_paths(problem: Problem, seed: int) -> list[Path]:
             path = Path(path.conditions, int((table.statistics[covered].sum(axis=0) @ problem.costs).argmin()))
         paths.append(path)
     return paths
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Cutting:
+    """A feature as numbers that a greedy tree may cut: the number of each of its codes."""
+
+    feature: int
+    value: np.ndarray[tuple[int], np.dtype[np.float32]]
+
+
+def _cuttings(f: int, feature: Feature, single_values: bool) -> list[_Cutting]:
+    """One along which the feature is ordered, or one for each value of a feature that has no order."""
+    if single_values and not feature.ordered:
+        return [_Cutting(f, (np.arange(feature.n_codes) == code).astype(np.float32)) for code in range(feature.n_codes)]
+    order = range(feature.n_codes) if feature.ordered else feature.target_order or range(feature.n_codes)
+    rank = np.empty(feature.n_codes, dtype=np.float32)
+    rank[list(order)] = np.arange(feature.n_codes)
+    return [_Cutting(f, rank)]
 
 
 def _grow(problem: Problem, ranked: FloatArray, limits: dict[str, Any]) -> SklearnTree | None:
@@ -122,20 +144,10 @@ def _grow(problem: Problem, ranked: FloatArray, limits: dict[str, Any]) -> Sklea
     return None
 
 
-def _ranking(feature: Feature) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """Place of each code in the order along which it may be cut."""
-    order = range(feature.n_codes) if feature.ordered else feature.target_order or range(feature.n_codes)
-    rank = np.empty(feature.n_codes, dtype=np.float32)
-    rank[list(order)] = np.arange(feature.n_codes)
-    return rank
-
-
-def _leaves(
-    tree: SklearnTree, ranks: list[np.ndarray[tuple[int], np.dtype[np.float32]]]
-) -> list[dict[int, tuple[int, ...]]]:
+def _leaves(tree: SklearnTree, cuttings: list[_Cutting], n_codes: list[int]) -> list[dict[int, tuple[int, ...]]]:
     """For each leaf the codes that reach it, by feature."""
     inner = tree.tree_
-    every = {f: frozenset(range(len(rank))) for f, rank in enumerate(ranks)}
+    every = {f: frozenset(range(n)) for f, n in enumerate(n_codes)}
     stack = [(0, every)]
     found = []
     while stack:
@@ -143,8 +155,9 @@ def _leaves(
         if inner.children_left[node] == -1:
             found.append({f: tuple(sorted(codes)) for f, codes in inside.items()})
             continue
-        f = int(inner.feature[node])
-        low = frozenset(np.flatnonzero(ranks[f] <= inner.threshold[node]).tolist())
+        cutting = cuttings[int(inner.feature[node])]
+        f = cutting.feature
+        low = frozenset(np.flatnonzero(cutting.value <= inner.threshold[node]).tolist())
         stack.append((int(inner.children_left[node]), {**inside, f: inside[f] & low}))
         stack.append((int(inner.children_right[node]), {**inside, f: inside[f] - low}))
     return found

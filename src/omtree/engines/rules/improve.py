@@ -1,0 +1,154 @@
+"""Better models by neighbourhoods: some rules are taken away, and what they covered is covered anew at less loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from omtree import _native
+from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
+from omtree.engines.rules.pool import ColumnPool, Duals
+from omtree.engines.rules.rule_counts import IntArray
+
+#: Rules taken away at a time: first, and most when nothing better is found.
+FIRST_RULES = 3
+MOST_RULES = 14
+#: A neighbourhood of more columns than this is too large to be searched to its end.
+MOST_COLUMNS = 1500
+#: Neighbourhoods without an improvement after which one more rule is taken away, and most seconds for one.
+PATIENCE = 30
+SECONDS = 0.25
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Neighbourhoods:
+    """Searches around a model over the columns of a pool.
+
+    A column *touches* the rules with which it has rows in common. It can only come in where all of them go out, and
+    only while its reduced cost is covered by those of the rules that go out: both leave few columns.
+
+    Parameters
+    ----------
+    pool : ColumnPool
+    duals : Duals
+        Prices by which columns are told apart; any will do.
+    step : float
+        By how much a further model must be better.
+    seed : int
+    """
+
+    def __init__(self, pool: ColumnPool, duals: Duals, step: float, seed: int) -> None:
+        self._pool = pool
+        self._duals = duals
+        self._step = step
+        self._random = np.random.default_rng(seed)
+        self._rows = pool.model_rows.rows
+        self._cover: sparse.csr_matrix = pool.cover(rows=self._rows)
+        self._cost = pool.reduced_costs(duals)
+        # What the duals pay for the rows of each column.
+        self._paid = pool.loss - self._cost - duals.leaf - pool.extra @ duals.rows
+        self._size = FIRST_RULES
+        self._failures = 0
+
+    def improve(self, model: IntArray, deadline: Deadline) -> IntArray:
+        """The first better model that is met, or the same one when the time is up or nothing more is to be tried."""
+        around = _Around(self._pool, self._cover, self._cost, model)
+        tried: set[bytes] = set()
+        repeats = 0
+        while not deadline.expired and self._size <= min(MOST_RULES, len(model)) and repeats < 4 * PATIENCE:
+            removed = around.grow(self._size, self._random)
+            key = np.packbits(removed).tobytes()
+            if key in tried:
+                repeats += 1
+            else:
+                tried.add(key)
+                repeats = 0
+                better = self._search(model, around, removed, deadline)
+                if better is not None and self._pool.is_model(better):
+                    self._failures = 0
+                    return better
+                if better is not None:
+                    self._pool.model_rows.learn(self._pool, better)
+            self._failures += 1
+            if self._failures >= PATIENCE:
+                self._failures, self._size = 0, self._size + 1
+        return model
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no larger neighbourhood is left to try."""
+        return self._size > MOST_RULES
+
+    def _search(self, model: IntArray, around: _Around, removed: Mask, deadline: Deadline) -> IntArray | None:
+        """The best model that keeps every other rule; None when none is better."""
+        pool, problem = self._pool, self._pool.problem
+        kept, gone = model[~removed], model[removed]
+        rows = np.flatnonzero(removed[around.rule_of_row])
+        most = problem.max_leaves - len(kept)
+        cutoff = float(pool.loss[gone].sum()) - self._step
+        missing = np.asarray(problem.at_least - pool.extra[kept].sum(axis=0))
+        bound = float(self._paid[gone].sum() + most * self._duals.leaf + missing @ self._duals.rows)
+        candidates = around.inside(removed, cutoff - bound)
+        if not 0 < len(candidates) <= MOST_COLUMNS:
+            return None
+        inside = self._cover[candidates][:, rows]
+        # Rows in the same columns demand the same thing.
+        _, first = np.unique((inside.T @ self._random.random(len(candidates))).round(12), return_index=True)
+        inside = inside[:, np.sort(first)].tocsr()
+        inside.sort_indices()
+        found, _, _, _ = _native.exact_cover(
+            inside.shape[1],
+            inside.indptr,
+            inside.indices,
+            pool.loss[candidates],
+            np.maximum(0.0, self._cost[candidates]),
+            np.ascontiguousarray(pool.extra[candidates]),
+            missing,
+            bound,
+            cutoff,
+            self._step,
+            most,
+            min(deadline.remaining, SECONDS),
+            None,
+        )
+        return None if len(found) == 0 else np.concatenate([kept, candidates[found]]).astype(np.int32)
+
+
+class _Around:
+    """Which columns touch which rules of a model."""
+
+    def __init__(self, pool: ColumnPool, cover: sparse.csr_matrix, cost: FloatArray, model: IntArray) -> None:
+        self._cost = cost
+        self._model_cost = np.maximum(0.0, cost[model])
+        own = cover[model]
+        self.rule_of_row = np.empty(cover.shape[1], dtype=np.int64)
+        self.rule_of_row[own.indices] = np.repeat(np.arange(len(model)), np.diff(own.indptr))
+        rules = sparse.csr_matrix(
+            (np.ones(len(self.rule_of_row)), self.rule_of_row, np.arange(len(self.rule_of_row) + 1)),
+            shape=(len(self.rule_of_row), len(model)),
+        )
+        self._touched: Mask = (cover @ rules).toarray() > 0
+        n_touched = self._touched.sum(axis=1)
+        self._seeds = np.flatnonzero((n_touched > 1) & (cost <= self._model_cost.sum()))
+        self._seeds = self._seeds[np.argsort(cost[self._seeds], kind="stable")]
+
+    def grow(self, size: int, random: np.random.Generator) -> Mask:
+        """Rules to take away: those that a cheap column touches, and others that make room for many more columns."""
+        removed = np.zeros(self._touched.shape[1], dtype=bool)
+        if len(self._seeds):
+            seed = self._seeds[int(len(self._seeds) * random.random() ** 3)]
+            removed |= self._touched[seed]
+        while removed.sum() < size:
+            outside = self._touched[:, ~removed]
+            one_away = outside.sum(axis=1) == 1
+            gain = outside[one_away].sum(axis=0) + 1.0
+            others = np.flatnonzero(~removed)
+            removed[random.choice(others, p=gain / gain.sum())] = True
+        return removed
+
+    def inside(self, removed: Mask, budget: float) -> npt.NDArray[np.int64]:
+        """Columns that touch only these rules and cost no more than the budget."""
+        return np.flatnonzero(~self._touched[:, ~removed].any(axis=1) & (self._cost <= budget))

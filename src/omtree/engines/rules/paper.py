@@ -1,0 +1,192 @@
+"""The paper's method: rounds of a restricted master and K-shortest paths, then the program over what they found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
+from omtree.engines.rules.column_generation import Indices, Run
+from omtree.engines.rules.improve import Neighbourhoods
+from omtree.engines.rules.pool import Duals
+from omtree.engines.rules.start import first_models
+from omtree.engines.rules.target_losses import targets
+from omtree.problem.problem import Path
+
+#: Relative accuracy of the first LP and of the last, and by how much the next is sharper once nothing is missing.
+FIRST_TOLERANCE = 1e-2
+LAST_TOLERANCE = 1e-5
+SHARPER = 0.03
+#: Most columns that enter the LP in one round, and how many it keeps at least, as a multiple of its rows.
+BATCH = 300
+#: Fewer rules than this are not worth an LP of their own: pricing is asked for more.
+FEW = 50
+COLUMNS_A_ROW = 2.0
+FEWEST_COLUMNS = 1000
+#: Shares of the time for the rounds, and for the LP over what they found where they took longer.
+ROUNDS_SHARE, LAST_LP_SHARE = 0.5, 0.2
+#: Seconds of the first try at the program; each further one takes twice as long.
+FIRST_SECONDS = 0.5
+
+
+class PaperRun(Run):
+    """One call of the paper's method.
+
+    Rules that are generated stay in the pool, and all of them are in the final program. Only those that matter are in
+    the LP: a column enters when its reduced cost is negative, as one that pricing finds.
+
+    Nothing is proven about rules that were not generated: `bound` stays what is known without looking.
+    """
+
+    def _work(self, start: Sequence[Path]) -> None:
+        with self._phase("start"):
+            for paths in first_models(self.pool, start, self.options, self.deadline):
+                self._offer_paths(paths)
+        self.active = np.ones(len(self.pool), dtype=bool)
+        self.most_active = FEWEST_COLUMNS
+        self.ended = "the time was up before the last round"
+        duals = self._solve_lp(self._part_of_time(ROUNDS_SHARE), pricing=True)
+        if self.lp_value is None:
+            duals = self._solve_lp(self._part_of_time(LAST_LP_SHARE), pricing=False) or duals
+        with self._phase("mip"):
+            solved = self._choose(duals)
+        if self.lp_value is not None:
+            self.lp_value = min(self.lp_value, self.value)  # it is known up to a tolerance only
+        self.ended += f", and the program over the rules was {'' if solved else 'not '}solved to its end"
+
+    # Generation
+
+    def _solve_lp(self, deadline: Deadline, *, pricing: bool) -> Duals | None:
+        """Rounds until neither a column nor a row is missing, or until the time is up; the last duals.
+
+        The LP is solved roughly at first. What is missing then matters only if it can change the value by more than
+        that: where it cannot, the LP is solved more sharply.
+        """
+        tolerance = FIRST_TOLERANCE
+        duals = None
+        while not deadline.expired:
+            with self._phase("lp"):
+                point = self.master.solve(tolerance, deadline, np.flatnonzero(self.active))
+            duals = point.duals
+            accuracy = tolerance * max(1.0, abs(point.value))
+            entered, missing = self._enter(duals)
+            if pricing and entered < FEW:
+                pricing = not self._at_limit()
+                if pricing:
+                    more, missing = self._price_round(duals)
+                    entered += more
+            self._report("generate")
+            with self._phase("lp"):
+                settled = not entered or missing <= accuracy
+                feasible = point.slack <= accuracy
+                new_rows = self.master.add_violated_rows(point, everywhere=settled) if settled or feasible else 0
+            if new_rows or not settled:
+                continue
+            if not feasible:
+                if not self.master.widen_box():
+                    break
+            elif tolerance > LAST_TOLERANCE:
+                tolerance = max(LAST_TOLERANCE, tolerance * SHARPER)
+            elif not self.master.tighten():
+                if pricing:
+                    self.ended = "no further rule was found"
+                self.lp_value = max(self.floor, point.value)
+                break
+        return duals
+
+    def _at_limit(self) -> bool:
+        """Whether no more rules are to be generated; if so, says why."""
+        if not self.options.reached(self.iterations, len(self.pool)):
+            return False
+        rounds = self.options.max_iterations is not None and self.iterations >= self.options.max_iterations
+        limit = f"{self.iterations} rounds" if rounds else f"{self.options.max_columns} rules"
+        self.ended = f"the limit of {limit} was reached"
+        return True
+
+    def _price_round(self, duals: Duals) -> tuple[int, float]:
+        """Adds the rules that the heuristic finds; the answer is that of `_enter`."""
+        self.iterations += 1
+        with self._phase("pricing"):
+            known = len(self.pool)
+            self._price(duals)
+        self.active = np.append(self.active, np.zeros(len(self.pool) - known, dtype=bool))
+        return self._enter(duals)
+
+    def _enter(self, duals: Duals) -> tuple[int, float]:
+        """Lets columns of negative reduced cost into the LP, cheapest first, and the dearest out where it is large.
+
+        Says how many came in, and by how much they could lower the value at most.
+        """
+        with self._phase("lp"):
+            cost = self.pool.reduced_costs(duals)
+        waiting = np.flatnonzero(~self.active & (cost < -self.zero))
+        if not len(waiting):
+            return 0, 0.0
+        missing = -self.problem.max_leaves * float(cost[waiting].min())
+        if self.options.drop_columns:
+            waiting = waiting[np.argsort(cost[waiting], kind="stable")[:BATCH]]
+            most = max(self.most_active, int(COLUMNS_A_ROW * len(self.master.rows)))
+            if self.active.sum() > most:
+                dearest = np.partition(cost[self.active], most // 2)[most // 2]
+                self.active &= cost <= max(self.zero, dearest)
+                self.active[self.best] = True
+                self.most_active += self.most_active // 10  # or the same columns might come and go for ever
+        self.active[waiting] = True
+        return len(waiting), missing
+
+    # The program
+
+    def _choose(self, duals: Duals | None) -> bool:
+        """The best model over the generated rules, by several methods in turn; whether there is surely no better one.
+
+        At given duals a model of some loss can only use rules whose reduced cost is at most the distance to the bound.
+        """
+        if duals is None or not math.isfinite(self.value):
+            return self._mip(np.arange(len(self.pool)), self.deadline).complete
+        cost = self.pool.reduced_costs(duals)
+        bound = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, float(cost.min()))
+        lower = max(self.floor, math.ceil(bound - 1e-6) if self.integral else bound)
+        step = 1.0 if self.integral else self._tolerance()
+        around = Neighbourhoods(self.pool, duals, step, self.options.seed)
+        seconds = FIRST_SECONDS
+        while not self.deadline.expired and not self._is_met(lower):
+            target, candidates = self._next_target(lower, cost, bound)
+            limit = Deadline(min(seconds, self.deadline.remaining))
+            answer = self._cover(candidates, cost[candidates], target, limit, bound)
+            if answer.complete:
+                lower = self.value if len(answer.columns) else target + (1.0 if self.integral else 0.0)
+                continue
+            self._improve(around, Deadline(min(seconds, self.deadline.remaining)))
+            if self._is_met(lower):
+                break
+            keep = cost <= self.value - step - bound + self.zero
+            keep[self.best] = True
+            if self._mip(np.flatnonzero(keep), Deadline(min(2.0 * seconds, self.deadline.remaining))).complete:
+                return True
+            seconds *= 2.0
+        return self._is_met(lower)
+
+    def _is_met(self, lower: float) -> bool:
+        return self.value - lower <= max(self._tolerance(), self.options.gap * abs(self.value))
+
+    def _next_target(self, lower: float, cost: FloatArray, bound: float) -> tuple[float, Indices]:
+        """The loss to look for or to rule out next, and the columns that a model of this loss can use."""
+        for target, limit in targets(self.value, lower, self._tolerance(), integral=self.integral):
+            candidates = np.flatnonzero(cost <= target - bound + self.zero)
+            if len(candidates) <= limit:
+                break
+        return target, candidates
+
+    def _improve(self, around: Neighbourhoods, deadline: Deadline) -> None:
+        """Better models near the best one, until none is found."""
+        if self.problem.conflict is not None:
+            return
+        while not deadline.expired:
+            before = self.value
+            self._offer(around.improve(self.best, deadline))
+            self._report("mip")
+            if self.value >= before:
+                return

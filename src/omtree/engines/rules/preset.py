@@ -1,0 +1,53 @@
+"""The settings of the paper's method, for users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The method of the AAAI-23 paper: column generation with a heuristic pricer, then a program over what it found.
+
+    To be given as ``preset=Paper(...)``; ``preset="paper"`` is the same with the settings of the paper's experiments,
+    started from CART's rules. ``n_jobs`` divides the search for paths among threads, and ``feature_order="importance"``
+    arranges the graph by importance, as the paper proposes.
+
+    Parameters
+    ----------
+    k : int, default=1000
+        Partial paths kept at each node of the feature graph, and most rules taken from one round.
+    max_rounds : int, default=40
+        Most rounds of pricing.
+    max_rules : int, default=10_000
+        Once there are so many rules, no more are generated.
+    warm_start : bool, default=True
+        Whether to start from the rules of greedy trees; if not, from the single rule for all rows.
+    relaxation : {"fast", "full"}, default="fast"
+        Whether rows and columns enter the linear program only where they matter, or all of them at once. Both have the
+        same optimum.
+
+    Examples
+    --------
+    >>> Paper(k=100).max_rounds
+    40
+    >>> Paper(k=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: k=0 is not possible in Paper; use a whole number of at least 1.
+    """
+
+    k: int = 1000
+    max_rounds: int = 40
+    max_rules: int = 10_000
+    warm_start: bool = True
+    relaxation: Literal["fast", "full"] = "fast"
+
+    def __post_init__(self) -> None:
+        for name in ("k", "max_rounds", "max_rules"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name}={value!r} is not possible in Paper; use a whole number of at least 1.")
+        if self.relaxation not in ("fast", "full"):
+            raise ValueError(f"relaxation={self.relaxation!r} is not known in Paper; use 'fast' or 'full'.")
