@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from omtree.data.parsing.reading import Reading as Reading
     from omtree.engines.rules.preset import Paper as Paper
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
@@ -31,6 +32,7 @@ _HOMES = {
     "OptimalTreeClassifier": "estimators.classifier",
     "OptimalTreeRegressor": "estimators.regressor",
     "Paper": "engines.rules.preset",
+    "Reading": "data.parsing.reading",
     "Rule": "model.rules",
     "RuleSet": "model.rules",
     "Tree": "model.tree",

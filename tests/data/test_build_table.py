@@ -120,7 +120,7 @@ def test_every_value_lies_in_the_interval_that_describes_it(sample):
                 if np.isnan(value):
                     assert words == f"{feature.name} is missing"
                 else:
-                    assert eval(words, {feature.name: value}), (words, value)
+                    assert eval(words.replace(" = ", " == "), {feature.name: value}), (words, value)
 
 
 def test_frames_and_arrays_give_the_same_table():
@@ -205,13 +205,14 @@ def test_new_data_may_have_other_types():
     codes = encode_rows(read_columns(new), features)
     assert codes.tolist() == [[1, 2], [0, 1], [1, 0], [1, 0], [2, 2]]
     with pytest.raises(ValueError, match="Column 'x' was numeric in training but is nominal now"):
-        encode_rows(read_columns(new.assign(x=["1", "2"])), features)
+        encode_rows(read_columns(new.assign(x=["1", "two"])), features)
+    assert encode_rows(read_columns(new.assign(x=["1", "2"])), features)[3].tolist() == [1, 2]
 
 
 def test_too_many_levels_are_pooled():
-    """The rarest of too many nominal levels share one code; they are known at prediction, a new level is not."""
+    """The rarest of too many nominal levels share one code, and a level that training did not have shares it."""
     words = [f"w{i:03}" for i in range(300)]
-    cells = words + words[100:] * 2
+    cells = words * 10 + words[100:] * 2
     frame = pd.DataFrame({"word": cells})
     y = np.arange(len(cells)) % 2
     with pytest.warns(UserWarning, match=r"Column 'word' has 300 levels; the 47 rarest are treated as one"):
@@ -219,8 +220,22 @@ def test_too_many_levels_are_pooled():
     assert feature.n_codes == 254
     assert feature.describe((253,)) == "word = (other)"
     codes = feature.encode(read_columns(pd.DataFrame({"word": ["w299", "w099", "w060", "new"]}))[0])
-    assert codes.tolist() == [252, 253, 253, UNKNOWN]
+    assert codes.tolist() == [252, 253, 253, 253]
     assert pickle.loads(pickle.dumps(feature)).levels == feature.levels
+
+
+def test_values_of_few_rows_are_not_told_apart():
+    """Of a column with very many values, those in fewer than ten rows are one, whatever the scale of the weights."""
+    frame = pd.DataFrame({"word": [f"w{i:03}" for i in range(100) for _ in range(12 if i < 30 else 3)]})
+    y = np.arange(len(frame)) % 2
+    for weight in (None, np.full(len(frame), 1e-6), np.full(len(frame), 1e6)):
+        with pytest.warns(UserWarning, match="the 70 rarest are treated as one"):
+            (feature,), _ = make_features(read_columns(frame), y, 2, weight)
+        assert feature.levels[:30] == tuple(f"w{i:03}" for i in range(30))
+        assert feature.levels[30].rest
+    rare = pd.DataFrame({"word": [f"w{i:03}" for i in range(100) for _ in range(3)]})
+    features, dropped = make_features(read_columns(rare), np.arange(300) % 2, 2)
+    assert (features, dropped) == ((), [("word", "none of its 100 values is in 10 rows")])
 
 
 def test_too_many_ordered_levels_are_refused():

@@ -112,7 +112,8 @@ def test_features_of_counted_columns(binning: str, seed: int) -> None:
     weights = rng.integers(0, 3, n_rows).astype(float)
     raw = read_columns(rows)
     here, dropped = make_features(raw, labels, n_classes, weights, binning=binning)
-    there, left_out = features_of([summary(column, labels, weights) for column in raw], n_classes, binning=binning)
+    counted = [summary(column, labels, weights) for column in raw]
+    there, left_out = features_of(counted, n_classes, binning=binning, n_rows=len(labels))
     assert dropped == left_out
     assert len(here) == len(there)
     assert all(same(*pair) for pair in zip(here, there, strict=True))

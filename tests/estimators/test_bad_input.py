@@ -109,18 +109,22 @@ def test_data(x: Any, y: Any, complaint: str) -> None:
 
 
 def test_columns_at_prediction() -> None:
-    """Fewer columns, other names and another order are refused in scikit-learn's words."""
+    """Columns are found by name, whatever else there is; one that the model asks about has to be there."""
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = OptimalTreeClassifier(max_depth=1).fit(frame, Y)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.rename(columns={"a": "z"}))
-    with pytest.raises(ValueError, match="same order"):
-        model.predict(frame[["b", "a", "c", "d"]])
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame[["a", "b"]])
+    (asked,) = {frame.columns[model.rules_.features[rule.conditions[0].feature].column] for rule in model.rules_}
+    expected = model.predict(frame).tolist()
+    assert model.predict(frame[["d", "c", "b", "a"]].assign(e="more")).tolist() == expected
+    assert model.predict(frame[[asked]]).tolist() == expected
+    assert model.predict(frame.iloc[70]).tolist() == model.predict(dict(frame.iloc[70])).tolist() == [expected[70]]
+    for lacking in (frame.drop(columns=asked), {"z": 1.0}, frame.iloc[0].drop(asked)):
+        with pytest.raises(ValueError, match=f"X lacks the column '{asked}', which the model asks about"):
+            model.predict(lacking)
     model = OptimalTreeClassifier(max_depth=1).fit(X, Y)
     with pytest.raises(ValueError, match="X has 2 features, but OptimalTreeClassifier is expecting 4"):
         model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="columns without names"):
+        model.predict({"x0": 1.0})
 
 
 def test_a_failing_fit_leaves_the_model_as_it_was() -> None:

@@ -156,8 +156,9 @@ def test_old_files_load(path):
 
 
 def test_there_are_old_files():
-    """A file of version 1 is kept."""
-    assert [path.stem for path in OLD_FILES] == ["version-1"]
+    """A file of every version is kept; that of version 2 has texts that are numbers and dates."""
+    assert [path.stem for path in OLD_FILES] == ["version-1", "version-2"]
+    assert {reading.how for reading in load(OLD_FILES[1]).reading_} >= {"given", "number", "moment"}
 
 
 DAMAGED = {
@@ -171,7 +172,7 @@ DAMAGED = {
     '{"format": "omtree-model"}': "its version is None",
     '{"format": "omtree-model", "version": "1"}': "its version is '1'",
     '{"format": "omtree-model", "version": 1}': "'classes' is missing",
-    '{"format": "omtree-model", "version": 99, "omtree": "7.0"}': "reads up to 1; install omtree 7.0 or newer",
+    '{"format": "omtree-model", "version": 99, "omtree": "7.0"}': "reads up to 2; install omtree 7.0 or newer",
 }
 
 

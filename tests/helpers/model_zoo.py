@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from omtree import Certificate, OptimalTreeClassifier, OptimalTreeRegressor
+from omtree.data.parsing.reading import ColumnReading
 from omtree.data.table import Feature, Pooled
 from omtree.estimators.base import OptimalTreeBase
 from omtree.model.rule_facts import TargetSummary
@@ -34,7 +35,12 @@ def make_features(rng: np.random.Generator) -> tuple[Feature, ...]:
         Feature(str(names[3]), 3, "nominal", 2, bool(missing[3]), levels=(False, True)),
         Feature(str(names[4]), 4, "ordinal", 4, bool(missing[4]), levels=(1, 2, 3, 5)),
         Feature(
-            str(names[5]), 5, "nominal", 3, bool(missing[5]), levels=("a", "b", Pooled(frozenset({"r1", "r2", "r'3"})))
+            str(names[5]),
+            5,
+            "nominal",
+            3,
+            bool(missing[5]),
+            levels=("a", "b", Pooled(frozenset({"r1", "r2", "r'3"}), rest=bool(missing[6]))),
         ),
         # Seen always with one value, or missing.
         Feature(str(names[6]), 6, "numeric", 1, True, thresholds=np.array([])),
@@ -152,7 +158,8 @@ def make_model(rules: RuleSet, tree: Tree | None, structure: str) -> OptimalTree
     model.graph_ = FeatureGraph(rules.features)
     model.n_features_in_ = len(rules.features)
     model.feature_names_in_ = np.array([feature.name for feature in rules.features], dtype=object)
-    model._kinds = None
+    model._kinds, model.notes_ = None, []
+    model.reading_ = tuple(ColumnReading(feature.name) for feature in rules.features)
     if rules.classes:
         model.classes_ = np.array(rules.classes)
     model.certificate_ = Certificate("time_limit", 3.0, 1.0, 10.0, structure=structure, leaves=len(rules))

@@ -78,6 +78,8 @@ def _holds(predicate: ET.Element, row: dict[str, Any], types: dict[str, str]) ->
         match operator:
             case "equal":
                 return bool(cell == value)
+            case "notEqual":
+                return bool(cell != value)
             case "lessThan":
                 return bool(cell < value)
             case "greaterOrEqual":

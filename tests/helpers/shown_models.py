@@ -10,6 +10,7 @@ import pandas as pd
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.constraints.audit import ConstraintCheck
+from omtree.data.parsing.reading import ColumnReading
 from omtree.data.table import Feature
 from omtree.estimators.base import OptimalTreeBase
 from omtree.model.certificate import Certificate
@@ -139,6 +140,7 @@ def numbers() -> tuple[Any, pd.DataFrame, np.ndarray]:
     model.tree_ = tree
     model.graph_ = FeatureGraph((area, floor))
     model.n_features_in_, model.feature_names_in_, model._kinds = 2, np.array(X.columns, dtype=object), None
+    model.reading_, model.notes_ = tuple(ColumnReading(str(name)) for name in X.columns), []
     value = sum(rule.loss for rule in rules)
     checks = (
         ConstraintCheck("rows per <leaf>", 40.0, 30.0, 10.0, rule=2),

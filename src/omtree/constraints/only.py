@@ -80,14 +80,17 @@ class Only(Constraint):
             return feature
         if feature.kind == "numeric":
             cuts = np.array(sorted({float(point) for point in self.conditions}))
-            return dataclasses.replace(feature, thresholds=cuts, n_values=len(cuts) + 1)
+            return dataclasses.replace(feature, thresholds=cuts, n_values=len(cuts) + 1, pair=None)
         assert feature.levels is not None
         code_of: dict[Any, int] = {}
+        rest: frozenset[Any] = frozenset()
         for code, level in enumerate(feature.levels):
+            if isinstance(level, Pooled) and level.rest:
+                rest = level.members
             for member in sorted(level.members, key=str) if isinstance(level, Pooled) else [level]:
                 code_of[member] = code
         parts = self._parts(list(code_of), ordered=feature.ordered)
-        levels = tuple(part[0] if len(part) == 1 else _group(part, feature.ordered) for part in parts)
+        levels = tuple(part[0] if len(part) == 1 else _group(part, feature.ordered, rest) for part in parts)
         order = None
         if not feature.ordered:
             # Along the target as well as their members are.
@@ -134,8 +137,10 @@ class Only(Constraint):
         return all(inside.issuperset(part) or inside.isdisjoint(part) for part in parts)
 
 
-def _group(members: Sequence[Any], ordered: bool) -> Pooled:
+def _group(members: Sequence[Any], ordered: bool, rest: frozenset[Any]) -> Pooled:
     shown = list(map(show_level, members))
     if ordered:
         return Pooled(frozenset(members), f"{shown[0]} to {shown[-1]}")
-    return Pooled(frozenset(members), " or ".join(shown)) if len(shown) <= 8 else Pooled(frozenset(members))
+    # Rare values that the constraint does not name stay the rest, whatever else is with them.
+    is_rest = bool(rest) and rest.issubset(members)
+    return Pooled(frozenset(members), " or ".join(shown) if len(shown) <= 8 else "(other)", is_rest)

@@ -16,8 +16,9 @@ from omtree.data.column import CodedColumns, Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
 from omtree.data.wording import show_level
 
-#: A nominal column with more levels than this is cut into at most so many groups of levels.
-MANY_LEVELS, GROUPED_LEVELS = 64, 32
+#: A nominal column with more levels than this is cut into at most so many groups of levels, and those of fewer rows
+#: than the last number are one level: what their few targets say is chance.
+MANY_LEVELS, GROUPED_LEVELS, LEAST_ROWS = 64, 32, 10
 
 IntArray = npt.NDArray[np.integer[Any]]
 TargetArray = npt.NDArray[np.integer[Any] | np.floating[Any]]
@@ -31,11 +32,12 @@ def make_features(
     n_bins: int = 8,
     binning: Binning = "quantile",
     group_levels: bool = True,
+    n_rows: int | None = None,
 ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
     """Turn the columns that vary into features.
 
-    A nominal column with more levels than there are codes keeps its most frequent ones; the rest become one level,
-    "(other)", and a warning says so. Levels that no sample of positive weight has are left out.
+    Of a nominal column with very many levels, those that few rows have, and those beyond the number of codes, become
+    one level, "(other)", and a warning says so. Levels that no sample of positive weight has are left out.
 
     Parameters
     ----------
@@ -51,6 +53,8 @@ def make_features(
     binning : {"quantile", "supervised", "exact"}
     group_levels : bool
         Whether a nominal column with very many levels is cut into groups of levels with similar targets.
+    n_rows : int, optional
+        How many rows the samples stand for, where that is not their number.
 
     Returns
     -------
@@ -78,7 +82,8 @@ def make_features(
         if column.levels is None:
             made = _numeric_feature(column, position, y_codes, n_classes, weights, present, n_bins, binning)
         else:
-            made = _level_feature(column, position, y_codes, n_classes, weights, group_levels)
+            count = columns.n_samples if n_rows is None else n_rows
+            made = _level_feature(column, position, y_codes, n_classes, weights, group_levels, count)
         if isinstance(made, str):
             dropped.append((column.name, made))
         else:
@@ -216,7 +221,26 @@ def _numeric_feature(
             return "all its cells are missing"
         if not has_missing:
             return "it is constant" if n_distinct == 1 else "no threshold on it separates the classes"
-    return Feature(column.name, position, "numeric", len(thresholds) + 1, has_missing, thresholds=thresholds)
+    pair = _pair(values, weights) if len(thresholds) == 1 and not column.unit else None
+    return Feature(
+        column.name,
+        position,
+        "numeric",
+        len(thresholds) + 1,
+        has_missing,
+        thresholds=thresholds,
+        unit=column.unit,
+        pair=pair,
+    )
+
+
+def _pair(values: FloatArray, weights: FloatArray | None) -> tuple[float, float] | None:
+    """The two values of a column that has but two whole numbers."""
+    distinct = _native.few_distinct(values, np.empty(0) if weights is None else weights, 2)
+    if len(distinct) != 2 or (distinct != np.round(distinct)).any():
+        return None
+    low, high = sorted(distinct.tolist())
+    return low, high
 
 
 def _level_feature(
@@ -226,6 +250,7 @@ def _level_feature(
     n_classes: int,
     weights: FloatArray | None,
     group_levels: bool,
+    n_rows: int,
 ) -> Feature | str:
     assert column.levels is not None
     # Where the target is a number, all samples are of one class.
@@ -241,20 +266,26 @@ def _level_feature(
         return "it is constant"
     levels = column.levels if len(used) == len(column.levels) else tuple(column.levels[i] for i in used)
     limit = MAX_CODES - has_missing
-    if len(levels) > limit:
-        if column.kind == "ordinal":
-            raise ValueError(
-                f"Column {column.name!r} has {len(levels)} ordered levels, more than the {limit} possible; "
-                "make it numeric or merge some of its levels."
-            )
-        # A stable sort: of equally frequent levels the earlier ones stay.
-        frequent = np.sort(np.argsort([-mass[i + 1] for i in used], kind="stable")[: limit - 1])
-        rare = frozenset(levels) - {levels[i] for i in frequent}
-        warnings.warn(
-            f"Column {column.name!r} has {len(levels)} levels; the {len(rare)} rarest are treated as one, '(other)'.",
-            stacklevel=3,
+    if len(levels) > limit and column.kind == "ordinal":
+        raise ValueError(
+            f"Column {column.name!r} has {len(levels)} ordered levels, more than the {limit} possible; "
+            "make it numeric or merge some of its levels."
         )
-        levels = (*(levels[i] for i in frequent), Pooled(rare))
+    if len(levels) > MANY_LEVELS and column.kind == "nominal":
+        own = np.array([mass[i + 1] for i in used])
+        # A stable sort: of equally frequent levels the earlier ones stay.
+        first = np.argsort(-own, kind="stable")[: limit - 1 if len(levels) > limit else len(levels)]
+        frequent = np.sort(first[own[first] >= (1 - 1e-9) * LEAST_ROWS * sum(mass) / n_rows])
+        if len(frequent) == 0 and not has_missing:
+            return f"none of its {len(levels)} values is in {LEAST_ROWS} rows"
+        rare = frozenset(levels) - {levels[i] for i in frequent}
+        if rare:
+            warnings.warn(
+                f"Column {column.name!r} has {len(levels)} levels; the {len(rare)} rarest are treated as one, "
+                "'(other)'.",
+                stacklevel=3,
+            )
+            levels = (*(levels[i] for i in frequent), Pooled(rare, rest=True))
     named = partial(Feature, column.name, position, column.kind, len(levels), has_missing, levels=levels)
     if column.kind == "ordinal":
         return named()
@@ -289,7 +320,8 @@ def _grouped(feature: Feature, codes: CodeArray, order: tuple[int, ...], weights
             levels += members
             continue
         inside = frozenset().union(*(m.members if isinstance(m, Pooled) else {m} for m in members))
-        levels.append(Pooled(inside, ", ".join(sorted(show_level(member) for member in members))))
+        rest = any(isinstance(member, Pooled) and member.rest for member in members)
+        levels.append(Pooled(inside, ", ".join(sorted(show_level(member) for member in members)), rest))
     return replace(feature, n_values=len(levels), levels=tuple(levels))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from omtree.data.table import CodeArray, Feature, Kind
+from omtree.data.table import CodeArray, Feature, Kind, Unit
+
+if TYPE_CHECKING:
+    from omtree.data.parsing.reading import ColumnReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,8 @@ class Column:
         Whether any cell is missing.
     levels : tuple or None
         The distinct values of an ordinal or nominal column; those of an ordinal one in their order.
+    unit : {"", "date", "time"}
+        What the numbers of a numeric column stand for: days since 1970-01-01 are dates, hours since midnight times.
     """
 
     name: str
@@ -33,14 +38,24 @@ class Column:
     values: npt.NDArray[Any]
     has_missing: bool
     levels: tuple[Any, ...] | None = None
+    unit: Unit = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """All columns of one input."""
+    """All columns of one input.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    n_samples : int
+    readings : tuple of ColumnReading
+        How the columns of the input were read; empty where they are what their types say.
+    """
 
     columns: tuple[Column, ...]
     n_samples: int
+    readings: tuple[ColumnReading, ...] = field(default=(), kw_only=True)
 
     @property
     def names(self) -> tuple[str, ...]:

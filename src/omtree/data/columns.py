@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import numbers
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, cast, get_args
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, cast, get_args
 
 import narwhals as nw
 import numpy as np
@@ -16,8 +17,11 @@ from sklearn.utils import check_array
 
 from omtree import _native
 from omtree.data.column import Column, Columns
+from omtree.data.parsing.moments import days_of
 from omtree.data.table import FloatArray, Kind
 from omtree.data.wording import text_of
+
+_MOMENTS = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 #: A kind, or the levels of an ordinal column in their order.
 KindChoice = Kind | Sequence[Any]
@@ -52,30 +56,69 @@ def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, 
     >>> columns.kinds, columns[1].levels
     (('numeric', 'nominal'), ('blue', 'red'))
     """
+    raw = raw_columns(X)
+    read = list(raw.columns)
+    for position, choice in kind_choices(feature_kinds, raw.labels).items():
+        read[position] = as_kind(read[position], choice, training)
+    return Columns(tuple(read), raw.n_samples)
+
+
+class RawColumns(NamedTuple):
+    """The columns of an input by their types alone, and what the input calls them: its labels, or ``x0``, ``x1``."""
+
+    columns: list[Column]
+    n_samples: int
+    labels: list[Any]
+    named: bool
+
+
+def raw_columns(X: Any, only: Collection[str] | None = None) -> RawColumns:
+    """The columns of an array or data frame as their types say.
+
+    Parameters
+    ----------
+    X : array, list of rows, or pandas, polars or pyarrow data frame
+    only : collection of str, optional
+        The names of the columns to read; by default all.
+    """
+    if (row := as_row(X)) is not None:
+        labels: list[Any] = list(row)
+        read = [_from_cells(str(labels[place]), [row[labels[place]]]) for place in _kept(labels, only)]
+        return RawColumns(read, 1, labels, True)
     if (texts := _arrow_texts(X)) is not None:
-        labels: list[Any] = X.columns.tolist()
-        names = _unique_names(labels)
-        chosen = kind_choices(feature_kinds, labels)
-        read = [_from_texts(name, text) for name, text in zip(names, texts, strict=True)]
-        n_samples = len(X)
-    elif (frame := as_frame(X)) is not None:
+        labels = X.columns.tolist()
+        kept = _kept(labels, only)
+        read = [_from_texts(str(labels[place]), texts[place]) for place in kept]
+        return RawColumns(read, len(X), [labels[place] for place in kept], True)
+    if (frame := as_frame(X)) is not None:
         labels = list(frame.columns)
-        names = _unique_names(labels)
-        if not names or not len(frame):
+        kept = _kept(labels, only)
+        if not labels or not len(frame):
             # scikit-learn's own sentence for empty data.
             check_array(np.empty(frame.shape), dtype=None)
-        chosen = kind_choices(feature_kinds, labels)
-        read = [_from_series(series, name) for series, name in zip(frame.iter_columns(), names, strict=True)]
-        n_samples = len(frame)
-    else:
-        array = _as_array(X)
-        n_samples = len(array)
-        names = labels = [f"x{i}" for i in range(array.shape[1])]
-        chosen = kind_choices(feature_kinds, labels)
-        read = _from_array(array, names)
-    for position, choice in chosen.items():
-        read[position] = _override(read[position], choice, training)
-    return Columns(tuple(read), n_samples)
+        series = list(frame.iter_columns())
+        read = [_from_series(series[place], str(labels[place])) for place in kept]
+        return RawColumns(read, len(frame), [labels[place] for place in kept], True)
+    array = _as_array(X)
+    labels = [f"x{i}" for i in range(array.shape[1])]
+    if only is None:
+        return RawColumns(_from_array(array, labels), len(array), labels, False)
+    kept = _kept(labels, only)
+    names = [labels[place] for place in kept]
+    return RawColumns(_from_array(array[:, kept], names) if kept else [], len(array), names, False)
+
+
+def _kept(labels: Sequence[Any], only: Collection[str] | None) -> list[int]:
+    names = _unique_names(labels)
+    return [place for place, name in enumerate(names) if only is None or name in only]
+
+
+def as_row(X: Any) -> Mapping[Any, Any] | None:
+    """X as the cells of one row by their columns, where it is a mapping of cells or a pandas series; else None."""
+    if isinstance(X, Mapping):
+        return X
+    pandas = get_pandas()
+    return dict(X.items()) if pandas is not None and isinstance(X, pandas.Series) else None
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
@@ -128,7 +171,7 @@ def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
             for i, (name, finite) in enumerate(zip(names, np.isfinite(sums).tolist(), strict=True))
         ]
     if kind in "mM":
-        raise not_a_date(names[0])
+        return [_moments(name, array[:, i]) for i, name in enumerate(names)]
     if kind == "b":
         return [_flags(name, array[:, i]) for i, name in enumerate(names)]
     return [_from_cells(name, array[:, i].tolist()) for i, name in enumerate(names)]
@@ -145,8 +188,10 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         flags = series.to_numpy()
         if flags.dtype == np.bool_:
             return _flags(name, flags)
-    if dtype.is_temporal():
-        raise not_a_date(name)
+    if isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration)):
+        # The clock as it hangs in its zone.
+        zoned = isinstance(dtype, nw.Datetime) and dtype.time_zone is not None
+        return _moments(name, (series.dt.replace_time_zone(None) if zoned else series).to_numpy())
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
     if (
@@ -209,12 +254,46 @@ def _from_cells(name: str, cells: list[Any]) -> Column:
     # All cells, not the distinct ones: among those True stands for 1 as well.
     if len(distinct) <= 2 and all(isinstance(cell, (bool, np.bool_)) or _is_missing(cell) for cell in cells):
         return _with_levels(name, "nominal", cells, (False, True))
+    if any(isinstance(cell, _MOMENTS) for cell in distinct):
+        return _moment_cells(name, cells, distinct)
     if all(isinstance(cell, numbers.Number) for cell in distinct):
         return _numeric(name, _floats(name, cells), suspicious=True)
     if all(isinstance(cell, str) for cell in distinct):
         return _with_levels(name, "nominal", cells, tuple(sorted(map(str, distinct))))
     texts = [None if _is_missing(cell) else text_of(cell) for cell in cells]
     return _with_levels(name, "nominal", texts, tuple(sorted({text for text in texts if text is not None})))
+
+
+def _moments(name: str, values: npt.NDArray[Any]) -> Column:
+    """Dates as days since 1970, and spans of time in days."""
+    if values.dtype.kind == "O":  # types with missing cells of their own kind
+        return _from_cells(name, values.tolist())
+    if values.dtype.kind == "m":
+        seconds = values.astype("timedelta64[us]")
+        days = np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64) / 86_400e6)
+        return _numeric(name, days, suspicious=True)
+    return replace(_numeric(name, days_of(values), suspicious=True), unit="date")
+
+
+def _moment_cells(name: str, cells: list[Any], distinct: list[Any]) -> Column:
+    """A column of Python's own dates, times of day or spans of time."""
+    if all(isinstance(cell, datetime.time) for cell in distinct):
+        hours = [
+            np.nan
+            if _is_missing(cell)
+            else cell.hour + cell.minute / 60 + (cell.second + cell.microsecond / 1e6) / 3600
+            for cell in cells
+        ]
+        return replace(_numeric(name, np.array(hours), suspicious=True), unit="time")
+    for kind, kinds in (("M", (datetime.date, np.datetime64)), ("m", (datetime.timedelta, np.timedelta64))):
+        if all(isinstance(cell, kinds) for cell in distinct):
+            bare = [None if _is_missing(cell) else _without_zone(cell) for cell in cells]
+            return _moments(name, np.array(bare, dtype=f"{kind}8[us]"))
+    raise ValueError(f"Column {name!r} mixes dates or times with other values; give it one type.")
+
+
+def _without_zone(cell: Any) -> Any:
+    return cell.replace(tzinfo=None) if isinstance(cell, datetime.datetime) else cell
 
 
 def _distinct(name: str, cells: list[Any]) -> list[Any]:
@@ -224,11 +303,9 @@ def _distinct(name: str, cells: list[Any]) -> list[Any]:
     except TypeError:
         distinct = cells
     for cell in distinct:
-        if isinstance(cell, (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)):
-            raise not_a_date(name)
         if isinstance(cell, complex):
             raise ValueError(f"Complex data not supported (column {name!r}).")
-        if not isinstance(cell, (str, numbers.Number, bool, np.bool_)) and not _is_missing(cell):
+        if not isinstance(cell, (str, numbers.Number, bool, np.bool_, *_MOMENTS)) and not _is_missing(cell):
             # The type and some of the words are those that scikit-learn expects here.
             kind = type(cell).__name__
             raise TypeError(f"Column {name!r} holds a {kind}, but the argument must be made of strings or numbers.")
@@ -269,7 +346,7 @@ def _floats(name: str, cells: list[Any]) -> FloatArray:
     return values
 
 
-def _override(column: Column, choice: KindChoice, training: bool) -> Column:
+def as_kind(column: Column, choice: KindChoice, training: bool) -> Column:
     """The column read as the user says."""
     if isinstance(choice, str):
         if choice == column.kind:

@@ -55,6 +55,7 @@ def features_of(
     n_bins: int = 8,
     binning: Binning = "quantile",
     group_levels: bool = True,
+    n_rows: int | None = None,
 ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
     """The same as `make_features` of the whole columns.
 
@@ -64,7 +65,7 @@ def features_of(
         One for each column, in order.
     n_classes : int
         0 where the target is a number.
-    n_bins, binning, group_levels
+    n_bins, binning, group_levels, n_rows
         As in `make_features`.
 
     Examples
@@ -79,7 +80,7 @@ def features_of(
     for position, summary in enumerate(summaries):
         columns = Columns((summary.column,), len(summary.weights))
         made, left_out = make_features(
-            columns, summary.guide, n_classes, summary.weights, n_bins, binning, group_levels
+            columns, summary.guide, n_classes, summary.weights, n_bins, binning, group_levels, n_rows
         )
         features += [replace(feature, column=position) for feature in made]
         dropped += left_out

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from omtree.data.column import Column
 
 Kind = Literal["numeric", "ordinal", "nominal"]
+#: What the numbers of a column count where they are dates or times: days since 1970-01-01, or hours since midnight.
+Unit = Literal["", "date", "time"]
 FloatArray = npt.NDArray[np.float64]
 CodeArray = npt.NDArray[np.uint8]
 
@@ -27,10 +29,20 @@ MAX_CODES = 254
 
 @dataclass(frozen=True)
 class Pooled:
-    """One level that stands for several of a column with too many: the rare ones, or some with similar targets."""
+    """One level that stands for several of a column with too many: the rare ones, or some with similar targets.
+
+    Attributes
+    ----------
+    members : frozenset
+        Empty where nobody needs to know them: what no other level has is a member of the rest.
+    text : str
+    rest : bool
+        Whether every value that no other level has, also one that training did not have, is a member.
+    """
 
     members: frozenset[Any]
     text: str = "(other)"
+    rest: bool = False
 
     def __str__(self) -> str:
         return self.text
@@ -76,6 +88,10 @@ class Feature:
         Ordinal and nominal features: the original value behind each code, or a `Pooled` for several.
     target_order : tuple of int or None
         Nominal features: all codes ("missing" included) sorted along the target.
+    unit : {"", "date", "time"}
+        Whether the thresholds of a numeric feature are dates or times.
+    pair : tuple of two floats or None
+        The values of a numeric feature that had but these two whole numbers in training: codes rather than amounts.
     """
 
     name: str
@@ -87,6 +103,8 @@ class Feature:
     levels: tuple[Any, ...] | None = None
     # Most features have so few codes that all their subsets are conditions, and need no order.
     target_order: _Order = _Order()
+    unit: Unit = ""
+    pair: tuple[float, float] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "target_order": self.target_order}
@@ -147,11 +165,19 @@ class Feature:
         if levels == self.levels:
             return list(range(len(levels)))
         code_of: dict[Any, int] = {}
+        other = UNKNOWN
         for code, level in enumerate(self.levels):
             code_of.update((member, code) for member in (level.members if isinstance(level, Pooled) else (level,)))
-        # A level that is no text here may have been one in training, where texts shared the column with numbers.
+            if isinstance(level, Pooled) and level.rest:
+                other = code
+        # A level that is no text here may have been one in training, where texts shared the column with numbers; and a
+        # text may have been a boolean.
+        flags = {"true": True, "false": False} if set(code_of) == {True, False} else {}
         return [
-            code_of[level] if level in code_of else code_of.get(wording.text_of(level), UNKNOWN) for level in levels
+            code_of[level]
+            if level in code_of
+            else code_of.get(flags.get(str(level).lower(), wording.text_of(level)), other)
+            for level in levels
         ]
 
 
@@ -191,9 +217,13 @@ class Table:
 
 
 def _numbers(column: Column) -> FloatArray:
-    """The column as numbers, if it holds numbers or booleans."""
+    """The column as numbers, if it holds numbers, booleans or texts that are plain numbers."""
     if column.levels is None:
         return np.asarray(column.values)
-    if not all(isinstance(level, (bool, int, float)) for level in column.levels):
-        raise ValueError(f"Column {column.name!r} was numeric in training but is {column.kind} now; give numbers.")
-    return np.asarray(np.array([*column.levels, np.nan], dtype=np.float64)[column.values])
+    try:
+        numbers = [float(level) for level in column.levels]
+    except ValueError:
+        raise ValueError(
+            f"Column {column.name!r} was numeric in training but is {column.kind} now; give numbers."
+        ) from None
+    return np.asarray(np.array([*numbers, np.nan], dtype=np.float64)[column.values])

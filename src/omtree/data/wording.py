@@ -7,8 +7,10 @@ import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
+from omtree.data.clock import show_moment
+
 if TYPE_CHECKING:
-    from omtree.data.table import Feature
+    from omtree.data.table import Feature, Unit
 
 _UNCLEAR = frozenset(",{}\n")
 
@@ -97,12 +99,29 @@ def describe(feature: Feature, codes: Sequence[int]) -> str:
     return f"{text} or missing" if missing else text
 
 
+def show_cut(feature: Feature, place: int) -> str:
+    """A threshold of a numeric feature: a number, or the date or time that it stands for."""
+    assert feature.thresholds is not None
+    return show_value(feature.unit, feature.thresholds[place])
+
+
+def show_value(unit: Unit, value: SupportsFloat) -> str:
+    """A number of a column of this unit.
+
+    >>> show_value("", 0.25), show_value("date", 18262.0)
+    ('0.25', '2020-01-01')
+    """
+    return show_moment(float(value), unit) if unit else show_number(value)
+
+
 def _interval_words(feature: Feature, values: Sequence[int]) -> str:
     assert feature.thresholds is not None
+    if feature.pair is not None and feature.n_values == 2 and len(values) == 1:
+        return f"{feature.name} = {show_number(feature.pair[values[0]])}"
     parts = []
     for low, high in _runs(values):
-        above = f"{show_number(feature.thresholds[low - 1])}" if low > 0 else ""
-        below = f"{show_number(feature.thresholds[high])}" if high < feature.n_values - 1 else ""
+        above = show_cut(feature, low - 1) if low > 0 else ""
+        below = show_cut(feature, high) if high < feature.n_values - 1 else ""
         if above and below:
             parts.append(f"{above} <= {feature.name} < {below}")
         else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Self
@@ -17,9 +18,11 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
-from omtree.data.build import encode_rows
-from omtree.data.columns import check_labels, is_number_matrix, read_columns
-from omtree.data.table import CodeArray, FloatArray
+from omtree.data.column import Columns
+from omtree.data.columns import as_row, check_labels, is_number_matrix
+from omtree.data.parsing.reading import ColumnReading
+from omtree.data.parsing.understand import given_readings, read_again
+from omtree.data.table import UNKNOWN, CodeArray, FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
@@ -55,6 +58,8 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
     cv_results_: dict[str, Any]
     _expected_by_size: Mapping[int, Expectation]
     _family: TreeFamily
+    notes_: list[str]
+    reading_: tuple[ColumnReading, ...]
     _kinds: Mapping[str, Any] | None
     _constraints: tuple[Constraint, ...]
 
@@ -83,6 +88,10 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
                     "Cross-validation needs rows that fit into memory; give max_leaves a number and leave cv out."
                 )
             outcome, certificate, choice = fit_sized(Plan.of(vars(self)), validation, ready, objective, deadline)
+        left_out = [reading.notes[-1] for reading in ready.columns.readings if reading.how == "left out"]
+        if left_out:
+            said = "; ".join(left_out)
+            warnings.warn(f"{said[0].upper()}{said[1:]}.", stacklevel=3)
         for name in ("feature_names_in_", "_family", "cv_results_", "expectation_", "_expected_by_size"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_
@@ -90,6 +99,8 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
             self.feature_names_in_ = learner.feature_names_in_
         self._constraints = tuple(self.constraints)
         self._kinds = self.feature_kinds  # of this fit, whatever becomes of the parameter
+        self.reading_ = training.columns.readings or given_readings(training.columns.names, self._kinds)
+        self.notes_ = [note for reading in self.reading_ for note in reading.notes]
         self.graph_ = outcome.problem.graph
         self.rules_ = outcome.rules
         self.tree_ = outcome.tree
@@ -133,7 +144,7 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
     def _lazily(self, X: Any, method: str) -> Any:
         """What a method says of the rows of a Dask frame."""
         check_is_fitted(self, "certificate_")
-        check_names(self, X._meta, reset=False)
+        check_new_rows(self, X._meta, [self.reading_[place].name for place in sorted(self._asked_columns())])
         return predict_lazily(self, X, method)
 
     def audit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[ConstraintCheck, ...]:
@@ -153,8 +164,9 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
             Name, value, limit and slack of every constraint, as in the certificate.
         """
         codes = self._encode(X)
-        columns = read_columns(X, self._kinds, training=False)
-        found = read_groups(group_columns(self._constraints), groups, columns)
+        named = set(group_columns(self._constraints))
+        columns = self._read(X, {place for place, each in enumerate(self.reading_) if named.intersection(each.names)})
+        found = read_groups(named, groups, columns)
         tree = self.tree_ if self.certificate_.structure == "tree" else None
         weight = check_weights(sample_weight, columns.n_samples)
         return audit(self._constraints, Answers.of(self.rules_, codes, self._positions(y), weight, found, tree))
@@ -299,14 +311,54 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
         return tags
 
     def _encode(self, X: Any) -> CodeArray:
+        """The codes of every row in the features that the model asks about; the others are left blank."""
         check_is_fitted(self, "certificate_")
-        check_names(self, X, reset=False)
-        return encode_rows(read_columns(X, self._kinds, training=False), self.rules_.features)
+        columns = self._read(X, self._asked_columns())
+        codes = np.full((len(self.rules_.features), columns.n_samples), UNKNOWN, dtype=np.uint8)
+        for position in asked_features(self.rules_, self.tree_):
+            feature = self.rules_.features[position]
+            feature.encode(columns[feature.column], out=codes[position])
+        return codes
+
+    def _asked_columns(self) -> set[int]:
+        """The positions, among the columns of the training table, of those that the model asks about."""
+        of_column = [place for place, reading in enumerate(self.reading_) for _ in reading.names]
+        features = self.rules_.features
+        return {of_column[features[position].column] for position in asked_features(self.rules_, self.tree_)}
+
+    def _read(self, X: Any, wanted: set[int]) -> Columns:
+        """Some columns of new rows, read as those of the training rows were."""
+        check_is_fitted(self, "certificate_")
+        by_name = check_new_rows(self, X, [self.reading_[place].name for place in sorted(wanted)])
+        return read_again(X, self.reading_, wanted, by_name=by_name)
 
 
 def is_elsewhere(X: Any) -> bool:
     """Whether rows are not in memory: on disk, or on a cluster."""
     return is_scan(X) or is_dask(X)
+
+
+def asked_features(rules: RuleSet, tree: Tree | None) -> list[int]:
+    """The positions of the features that occur in a condition, or in a node."""
+    nodes = () if tree is None else tree.nodes
+    tested = {node.feature for node in nodes if node.feature is not None}
+    return sorted(tested | {condition.feature for rule in rules for condition in rule.conditions})
+
+
+def check_new_rows(estimator: OptimalTreeBase, X: Any, wanted: Sequence[str]) -> bool:
+    """Whether columns are to be found by name: those that are needed have to be there; else the number has to match."""
+    labels = list(row) if (row := as_row(X)) is not None else check_labels(X) if is_into_dataframe(X) else None
+    if labels is not None and "feature_names_in_" in vars(estimator):
+        names = set(map(str, labels))
+        absent = [name for name in wanted if name not in names]
+        if absent:
+            more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+            raise ValueError(f"X lacks the column {absent[0]!r}{more}, which the model asks about.")
+        return True
+    if row is not None:
+        raise ValueError("The model was fitted to columns without names; give rows as an array.")
+    check_names(estimator, X, reset=False)
+    return False
 
 
 def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:

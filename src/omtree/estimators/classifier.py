@@ -18,6 +18,7 @@ from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
+from omtree.sources.target import encode_labels, positive_first
 
 
 @estimator
@@ -49,6 +50,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the columns of ``X`` have names.
+    reading_ : tuple of ColumnReading
+        How each column of ``X`` was read, as those of new rows are.
+    notes_ : list of str
+        What a person should know about that: columns left out, texts read as numbers or dates.
 
     Notes
     -----
@@ -71,8 +76,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         "str, Objective or callable",
         'What is minimised. Losses that add up over the rules: "error", "balanced_error", "gini", "entropy". Scores of '
         'the whole model, of which ``1 - score`` is minimised: "f1", "fbeta", "jaccard", "mcc", "fowlkes_mallows"; the '
-        "second class is the positive one. Or your own: an `Objective`, or a function from `RuleStatistics` to the "
-        "loss of a rule.",
+        "second class is the positive one, or `positive`. Or your own: an `Objective`, or a function from "
+        "`RuleStatistics` to the loss of a rule.",
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         None,
@@ -93,6 +98,12 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         "float",
         "Weight that `predict_proba` adds to every class of a rule; 1 is Laplace's rule.",
         fits(lambda value: is_number(value) and 0 <= value < math.inf, "a number of at least 0"),
+    )
+    positive: Any = parameter(
+        None,
+        "class",
+        "Of two classes, the one that F1, recall and other scores are about, and that pictures stress; None means the "
+        "second in the order of ``classes_``.",
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, cv_groups: Any = None) -> Self:
@@ -122,19 +133,38 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             When no model meets the limits and constraints.
         """
         check_parameters(type(self), vars(self))
-        objective = find_objective(self.objective, "classification", {"costs": self.costs, "beta": self.beta})
+        costs = self.costs
+        if costs is not None and self.positive is not None and not is_elsewhere(X):
+            # They are given in the order of `classes_`.
+            costs = np.asarray(costs)[::-1, ::-1] if positive_first(encode_labels(y)[0], self.positive) else costs
+        objective = find_objective(self.objective, "classification", {"costs": costs, "beta": self.beta})
         if self.costs is not None and not isinstance(objective, Error):
             raise ValueError("costs go with objective='error'; use that, or leave costs out.")
         deadline = Deadline(self.time_limit)
 
         def read() -> Training:
             if is_elsewhere(X):
+                if self.positive is not None:
+                    raise ValueError(
+                        "positive needs rows in memory; name the class in constraints (class_=...) instead."
+                    )
                 return self._elsewhere(X, y, sample_weight, groups, deadline, self.class_weight)
-            return Training.of_classes(X, y, sample_weight, self.class_weight, self.feature_kinds)
+            return Training.of_classes(
+                X, y, sample_weight, self.class_weight, self.feature_kinds, self.reading, self.positive
+            )
 
         training = self._fit(X, read, groups, cv_groups, objective, deadline)
-        self.classes_ = training.target.classes
+        classes = training.target.classes
+        # The positive class is the second one inside, wherever it is in the order of scikit-learn.
+        swapped = self.positive is not None and bool(classes[0] > classes[1])
+        self.classes_ = classes[::-1].copy() if swapped else classes
         return self
+
+    @property
+    def _class_order(self) -> npt.NDArray[np.intp]:
+        """The position in ``classes_`` of each class as the rules have them."""
+        known = self.classes_.tolist()
+        return np.array([known.index(label) for label in self.rules_.classes], dtype=np.intp)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row.
@@ -151,7 +181,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         if is_dask(X):
             return self._lazily(X, "predict")  # type: ignore[no-any-return]
         rule = self.apply(X)
-        return np.asarray(self.classes_[np.array([rule.label for rule in self.rules_])[rule]])
+        return np.asarray(self.classes_[self._class_order[[rule.label for rule in self.rules_]][rule]])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The share of each class in the training weight of the row's rule, after smoothing.
@@ -168,5 +198,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         if is_dask(X):
             return self._lazily(X, "predict_proba")  # type: ignore[no-any-return]
         rule = self.apply(X)
-        weights = np.array([rule.class_weights for rule in self.rules_]) + self.smoothing
+        weights = np.empty((len(self.rules_), len(self.classes_)))
+        weights[:, self._class_order] = [each.class_weights for each in self.rules_]
+        weights += self.smoothing
         return np.asarray((weights / weights.sum(axis=1, keepdims=True))[rule])

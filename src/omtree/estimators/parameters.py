@@ -17,6 +17,7 @@ import numpy as np
 
 from omtree.constraints import Constraint
 from omtree.data.binning import Binning
+from omtree.data.parsing.reading import Reading
 from omtree.engines.rules.preset import Paper
 from omtree.problem.graph import Categories
 
@@ -334,4 +335,11 @@ class FitParameters:
         "",
         'With ``max_leaves="auto"``: the size of least mean loss, or the smallest one within a standard error of it.',
         choices=("best", "one_se"),
+    )
+    reading: Reading | None = parameter(
+        None,
+        "Reading or None",
+        "What is known about texts in the table: decimal sign, order of dates, words for missing cells; the rest is "
+        "found out, see ``reading_``.",
+        fits(lambda value: value is None or isinstance(value, Reading), "None or an omtree.Reading"),
     )

@@ -47,6 +47,10 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the columns of ``X`` have names.
+    reading_ : tuple of ColumnReading
+        How each column of ``X`` was read, as those of new rows are.
+    notes_ : list of str
+        What a person should know about that: columns left out, texts read as numbers or dates.
 
     Notes
     -----
@@ -107,7 +111,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         def read() -> Training:
             if is_elsewhere(X):
                 return self._elsewhere(X, y, sample_weight, groups, deadline)
-            return Training.of_numbers(X, y, sample_weight, self.feature_kinds)
+            return Training.of_numbers(X, y, sample_weight, self.feature_kinds, self.reading)
 
         self._fit(X, read, groups, cv_groups, objective, deadline)
         return self

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.constraints import ConstraintCheck
-from omtree.data.table import MAX_CODES, Feature, Kind, Pooled
+from omtree.data.table import MAX_CODES, Feature, Kind, Pooled, Unit
 from omtree.estimators.parameters import check_parameters
+from omtree.export.document_readings import reading_out, readings_in
 from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
 from omtree.export.validation import validation_in, validation_out
 from omtree.model.certificate import Certificate, Status
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
 
 FORMAT = "omtree-model"
-VERSION = 1
+VERSION = 2
 
 _CLASS_TYPES = {"bool", "object", "str", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 _CLASS_TYPES |= {"float16", "float32", "float64"}
@@ -47,6 +48,9 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
     classes: npt.NDArray[Any] | None = vars(model).get("classes_")
     names: npt.NDArray[Any] | None = vars(model).get("feature_names_in_")
     family: TreeFamily | None = vars(model).get("_family") if sizes else None
+    if classes is not None:
+        classes = classes[model._class_order]
+    asked = _asked(model, family)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -57,10 +61,11 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
             "count": int(model.n_features_in_),
             "names": None if names is None else [str(name) for name in names],
             "kinds": to_plain(vars(model).get("_kinds")),
+            "readings": [reading_out(reading) for reading in model.reading_],
             "target": vars(model).get("target_name_"),
         },
         "classes": None if classes is None else {"type": _type_name(classes), "values": to_plain(classes)},
-        "features": [_feature_out(feature) for feature in model.rules_.features],
+        "features": [_feature_out(feature, place in asked) for place, feature in enumerate(model.rules_.features)],
         "graph": {
             "categories": model.graph_.categories,
             "order": [level.position for level in model.graph_.levels],
@@ -75,7 +80,9 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
 def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     """The model behind a document of the current version; errors are those of Python where it makes no sense."""
     classes = _classes_in(document["classes"])
-    features = tuple(_feature_in(each, document["columns"]["count"]) for each in listed(document["features"]))
+    readings = readings_in(document["columns"])
+    n_columns = sum(len(reading.names) for reading in readings)
+    features = tuple(_feature_in(each, n_columns) for each in listed(document["features"]))
     model: OptimalTreeBase = _estimator(document["kind"])
     parameters = {name: from_plain(value) for name, value in document["parameters"].items()}
     known = {name: value for name, value in parameters.items() if name in model.get_params(deep=False)}
@@ -91,10 +98,13 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         if len(model.feature_names_in_) != model.n_features_in_:
             raise ValueError("the names of the columns are not as many as the columns")
     model._kinds = from_plain(document["columns"]["kinds"])
+    model.reading_ = readings
+    model.notes_ = [note for reading in readings for note in reading.notes]
     if document["columns"]["target"] is not None:
         model.target_name_ = _text(document["columns"]["target"])
     if classes is not None:
-        model.classes_ = classes
+        swapped = known.get("positive") is not None and bool(classes[0] > classes[1])
+        model.classes_ = classes[::-1].copy() if swapped else classes
     labels = () if classes is None else classes.tolist()
     model.graph_ = FeatureGraph(features, document["graph"]["categories"], document["graph"]["order"])
     model.rules_, model.tree_ = _model_in(document["model"], features, labels)
@@ -151,15 +161,22 @@ def _classes_in(document: Mapping[str, Any] | None) -> npt.NDArray[Any] | None:
     return np.array(values, dtype=document["type"])
 
 
-def _feature_out(feature: Feature) -> dict[str, Any]:
-    levels = None
+def _asked(model: OptimalTreeBase, family: TreeFamily | None) -> set[int]:
+    """The features that a condition is on, in the model or in a tree of another size."""
+    from omtree.estimators.base import asked_features
+
+    asked = set(asked_features(model.rules_, model.tree_))
+    if family is not None:
+        for leaves in range(1, len(family) + 1):
+            tree = family.tree(leaves)
+            asked.update(asked_features(tree.rules, tree))
+    return asked
+
+
+def _feature_out(feature: Feature, asked: bool) -> dict[str, Any]:
+    levels: list[Any] | None = None
     if feature.levels is not None:
-        levels = [
-            {"pooled": sorted(map(to_plain, level.members), key=str), "text": level.text}
-            if isinstance(level, Pooled)
-            else to_plain(level)
-            for level in feature.levels
-        ]
+        levels = [_level_out(level, place, asked) for place, level in enumerate(feature.levels)]
     return {
         "name": feature.name,
         "column": feature.column,
@@ -168,7 +185,19 @@ def _feature_out(feature: Feature) -> dict[str, Any]:
         "thresholds": None if feature.thresholds is None else to_plain(feature.thresholds),
         "levels": levels,
         "target_order": to_plain(feature.target_order),
+        "unit": feature.unit,
+        "pair": to_plain(feature.pair),
     }
+
+
+def _level_out(level: Any, place: int, asked: bool) -> Any:
+    """A level; texts that no condition names, and the values in a rest, may be nobody's business."""
+    if isinstance(level, Pooled):
+        members = [] if level.rest or not asked else sorted(map(to_plain, level.members), key=str)
+        return {"pooled": members, "text": level.text if asked else f"value {place + 1}", "rest": level.rest}
+    if isinstance(level, str) and not asked:
+        return {"pooled": [], "text": f"value {place + 1}", "rest": False}
+    return to_plain(level)
 
 
 def _feature_in(document: Mapping[str, Any], n_columns: int) -> Feature:
@@ -190,12 +219,17 @@ def _feature_in(document: Mapping[str, Any], n_columns: int) -> Feature:
     if document["target_order"] is not None:
         order = tuple(whole(code, n_codes) for code in listed(document["target_order"]))
     column = whole(document["column"], n_columns)
-    return Feature(name, column, kind, n_values, missing, thresholds, levels, order)
+    unit, pair = document.get("unit", ""), document.get("pair")
+    if unit not in get_args(Unit) or (pair is not None and len(listed(pair)) != 2):
+        raise ValueError(f"feature {name!r} is of no known unit")
+    pair = None if pair is None else (number(pair[0]), number(pair[1]))
+    return Feature(name, column, kind, n_values, missing, thresholds, levels, order, unit, pair)
 
 
 def _level_in(level: Any) -> Any:
     if isinstance(level, dict) and "pooled" in level:
-        return Pooled(frozenset(from_plain(level["pooled"])), str(level.get("text", "(other)")))
+        rest = bool(level.get("rest", False))
+        return Pooled(frozenset(from_plain(level["pooled"])), str(level.get("text", "(other)")), rest)
     value = from_plain(level)
     if value is None or isinstance(value, (list, dict)):
         raise ValueError(f"{level!r} is no level")

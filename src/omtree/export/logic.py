@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omtree.data.parsing.moments import Part
+from omtree.data.parsing.reading import ColumnReading, part_parents
 from omtree.data.table import Feature, Pooled
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ class Test:
     intervals : tuple of (low, high)
         Numeric features: ``low <= cell < high`` in one of them; None means without end.
     values : tuple
-        Other features: the cell is one of these.
+        Other features: the cell is one of these, or, where `negated`, none of these.
+    negated : bool
+        Whether the values are those that will not do; all others will, also such as training did not have.
     missing : bool
         A missing cell will do as well.
     text : str
@@ -41,6 +45,7 @@ class Test:
     values: tuple[Any, ...]
     missing: bool
     text: str
+    negated: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class Logic:
         The probability of each class in each rule; empty where the target is a number.
     classes : tuple
         The classes as plain values.
+    sources : mapping
+        For the name of every feature, how its column is read, and which part of a date it is.
     """
 
     features: tuple[Feature, ...]
@@ -91,6 +98,7 @@ class Logic:
     predictions: tuple[Any, ...]
     shares: tuple[tuple[float, ...], ...]
     classes: tuple[Any, ...]
+    sources: Mapping[str, tuple[ColumnReading, Part | None]]
 
     @classmethod
     def of(cls, model: OptimalTreeBase) -> Logic:
@@ -110,6 +118,7 @@ class Logic:
             tuple(plain(rule.prediction) for rule in rules),
             shares,
             tuple(map(plain, rules.classes)),
+            part_parents(model.reading_),
         )
 
     def values(self, probability_of: Any = None) -> tuple[Any, ...]:
@@ -134,11 +143,12 @@ def plain(value: Any) -> Any:
 
 
 def members(levels: Iterable[Any]) -> tuple[Any, ...]:
-    """The values behind levels; those of a pooled level are listed."""
+    """The values behind levels; those of a pooled level are listed, but for the rest that has all others."""
     return tuple(
         itertools.chain.from_iterable(
             sorted(map(plain, level.members), key=str) if isinstance(level, Pooled) else (plain(level),)
             for level in levels
+            if not (isinstance(level, Pooled) and level.rest)
         )
     )
 
@@ -151,7 +161,11 @@ def make_test(feature: Feature, codes: Sequence[int]) -> Test:
         chosen.pop()
     text = feature.describe(tuple(codes))
     if feature.levels is not None:
-        return Test(feature, (), members(feature.levels[code] for code in chosen), missing, text)
+        levels = feature.levels
+        if any(isinstance(levels[code], Pooled) and levels[code].rest for code in chosen):
+            others = members(level for code, level in enumerate(levels) if code not in chosen)
+            return Test(feature, (), others, missing, text, negated=True)
+        return Test(feature, (), members(levels[code] for code in chosen), missing, text)
     assert feature.thresholds is not None
     cuts = [None, *feature.thresholds.tolist(), None]
     intervals: list[tuple[float | None, float | None]] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from omtree.data.table import UNKNOWN, Feature
+from omtree.data.table import UNKNOWN, Feature, Pooled
 from omtree.export.logic import Logic, members, plain, predicts_as_tree
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ def to_onnx(model: OptimalTreeBase) -> Any:
 
     Inputs have the columns' names and shape (rows, 1): texts where the column's values are texts, doubles everywhere
     else (booleans are 0 and 1). A missing number is NaN, a missing text the empty text. Outputs: ``label`` and
-    ``probabilities`` of a classifier, ``prediction`` of a regressor.
+    ``probabilities`` of a classifier (in the order of ``classes_``), ``prediction`` of a regressor. Inputs are what
+    columns were read as: numbers, and for a date the days since 1970-01-01 under its own name, and its year, month,
+    weekday and hour under names such as ``year of admitted``.
 
     Parameters
     ----------
@@ -52,7 +54,9 @@ def to_onnx(model: OptimalTreeBase) -> Any:
     labels = np.array([logic.predictions[rule] for rule in order])
     outputs = [("label" if logic.classes else "prediction", labels)]
     if logic.classes:
-        outputs.append(("probabilities", np.array([logic.shares[rule] for rule in order])))
+        shares = np.empty((len(order), len(logic.classes)))
+        shares[:, model._class_order] = [logic.shares[rule] for rule in order]
+        outputs.append(("probabilities", shares))
     if failed:
         total = failed[0]
         for other in failed[1:]:
@@ -111,6 +115,14 @@ def _tables(model: OptimalTreeBase) -> tuple[list[int], list[tuple[Feature, npt.
 
 def _codes(node: Any) -> tuple[int, ...]:
     return tuple(node.condition.codes)
+
+
+def _code_of_rest(feature: Feature, unknown: int) -> int:
+    """The code of a text that no level lists."""
+    assert feature.levels is not None
+    return next(
+        (code for code, level in enumerate(feature.levels) if isinstance(level, Pooled) and level.rest), unknown
+    )
 
 
 class _Graph:
@@ -209,7 +221,7 @@ class _Graph:
                 domain="ai.onnx.ml",
                 keys_strings=texts,
                 values_int64s=codes,
-                default_int64=unknown,
+                default_int64=_code_of_rest(feature, unknown),
             )
         )
         return self._flat(name)

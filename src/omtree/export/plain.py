@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 #: The only modules whose dataclasses may be named in a file.
-_OWN = re.compile(r"omtree\.((objectives|constraints)(\.[a-z][a-z0-9_]*)*|engines\.rules\.preset)")
+_OWN = re.compile(
+    r"omtree\.((objectives|constraints)(\.[a-z][a-z0-9_]*)*|engines\.rules\.preset|data\.parsing\.reading)"
+)
 
 
 class NotPlainError(ValueError):

@@ -27,7 +27,8 @@ def to_pmml(model: OptimalTreeBase, target: str = "prediction") -> str:
 
     Children are tried in order, and the last one takes what is left, values never seen in training included. A set of
     rules is a tree of one level: first the rules themselves, the heaviest first, then all their conditions but one,
-    and so on.
+    and so on. Fields are what columns were read as: numbers, and for a date the days since 1970-01-01 under its own
+    name, and its year, month, weekday and hour under names such as ``year of admitted``.
 
     Parameters
     ----------
@@ -160,6 +161,8 @@ def _predicate(test: Test) -> ET.Element:
         bounds = [] if low is None else [_simple(name, "greaterOrEqual", low)]
         bounds += [] if high is None else [_simple(name, "lessThan", high)]
         parts.append(_combined("and", bounds) if bounds else _simple(name, "isNotMissing"))
+    if test.negated:
+        return _combined("or", [_none_of(name, test.values), *([_simple(name, "isMissing")] if test.missing else [])])
     clear = [value for value in test.values if not (isinstance(value, str) and (_UNCLEAR.search(value) or not value))]
     if len(clear) > 1:
         kind = {"string": "string", "boolean": "string", "integer": "int", "double": "real"}[
@@ -175,6 +178,11 @@ def _predicate(test: Test) -> ET.Element:
     if test.missing:
         parts.append(_simple(name, "isMissing"))
     return _combined("or", parts)
+
+
+def _none_of(name: str, values: Sequence[Any]) -> ET.Element:
+    """The cell is there, and none of these values."""
+    return _combined("and", [_simple(name, "isNotMissing"), *(_simple(name, "notEqual", value) for value in values)])
 
 
 def _simple(name: str, operator: str, value: Any = None) -> ET.Element:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from omtree.data.table import Feature
 from omtree.export.logic import Branching, Logic, Rung, Test, members
+from omtree.export.python_reading import read_cell, reading_helpers
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
 
-_TAKEN = frozenset({"row", "rule", "predict", "predict_proba", "failed", "str", "float", "int", "bool", "isinstance"})
+_TAKEN = frozenset(
+    {"row", "rule", "predict", "predict_proba", "failed", "str", "float", "int", "bool", "isinstance", "datetime"}
+)
 
 _HELPERS = '''
 def _cell(value):
@@ -52,12 +55,13 @@ def to_python(model: OptimalTreeBase) -> str:
             "SHARES = (" + "".join(f"\n    {share!r}," for share in logic.shares) + "\n)",
         ]
     lines = ["def rule(row):", '    """The position of the rule that answers for a row."""']
-    lines += [f"    {variables[feature.name]} = {_read(feature)}" for feature in logic.features]
+    lines += [f"    {variables[feature.name]} = {_read(feature, logic)}" for feature in logic.features]
     if logic.root is not None:
         lines += _tree(logic.root, variables, "    ")
     else:
         lines += _ladder(logic.ladder, variables)
-    parts += [_HELPERS.strip(), "\n".join(lines), _PREDICT]
+    helpers = reading_helpers([logic.sources[feature.name] for feature in logic.features])
+    parts += [_HELPERS.strip(), *helpers, "\n".join(lines), _PREDICT]
     if logic.classes:
         parts.append(_PROBA)
     return "\n\n\n".join(parts) + "\n"
@@ -85,8 +89,11 @@ def _variables(features: tuple[Feature, ...]) -> dict[str, str]:
     return {feature.name: feature.name if fit[feature.name] else f"x{feature.column}" for feature in features}
 
 
-def _read(feature: Feature) -> str:
-    cell = f"_cell(row.get({feature.name!r}))"
+def _read(feature: Feature, logic: Logic) -> str:
+    reading, part = logic.sources[feature.name]
+    cell = read_cell(f"_cell(row.get({reading.name!r}))", reading, part)
+    if reading.how in ("number", "moment"):
+        return cell
     levels = () if feature.levels is None else members(feature.levels)
     if not any(isinstance(level, str) for level in levels):
         return cell
@@ -134,7 +141,9 @@ def _test(test: Test, variables: dict[str, str]) -> str:
             parts.append(f"{name} is not None and {name} >= {low!r}")
         else:
             parts.append(f"{name} is not None and {low!r} <= {name} < {high!r}")
-    if len(test.values) == 1:
+    if test.negated:
+        parts.append(f"{name} is not None and {name} not in {test.values!r}")
+    elif len(test.values) == 1:
         parts.append(f"{name} == {test.values[0]!r}")
     elif test.values:
         parts.append(f"{name} in {test.values!r}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from omtree.data.wording import show_number
 from omtree.export.logic import Branching, Logic, Rung, Test
+from omtree.export.sql_cells import Cells
 from omtree.export.sql_dialects import Dialect, DialectName, find_dialect
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def to_sql(
 ) -> str:
     """The model as a ``CASE`` expression, or as a query over a table.
 
-    Missing cells are NULL. Text is compared as the database compares it.
+    Missing cells are NULL, or texts that mean missing. Text is compared as the database compares it; columns of text
+    that were read as numbers are read so here. Dates are written for "ansi", "postgres" and "duckdb".
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ def to_sql(
         The database it is for: they quote names and texts in different ways.
     """
     logic = Logic.of(model)
-    written = _Writer(find_dialect(dialect))
+    written = _Writer(find_dialect(dialect), logic)
     values = [written.value(value) for value in logic.values(probability_of)]
     if isinstance(logic.root, int):
         expression = values[logic.root]
@@ -50,9 +52,10 @@ def to_sql(
 class _Writer:
     """Writes tests and values in a dialect."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, logic: Logic) -> None:
         self.dialect = dialect
         self.name = dialect.name
+        self.cells = Cells(dialect, logic.sources, self.value)
 
     def tree(self, node: Branching | int, values: list[str], lead: str) -> str:
         """What is behind a node."""
@@ -95,18 +98,24 @@ class _Writer:
         return f"{failed} <= {rung.failures}"
 
     def _test(self, test: Test) -> str:
-        column = self.name(test.feature.name)
+        feature = test.feature
+        cell = self.cells.cell(feature)
         parts = []
         for low, high in test.intervals:
-            bounds = [] if low is None else [f"{column} >= {self.value(low)}"]
-            bounds += [] if high is None else [f"{column} < {self.value(high)}"]
-            parts.append(" AND ".join(bounds) or f"{column} IS NOT NULL")
-        if len(test.values) == 1:
-            parts.append(f"{column} = {self.value(test.values[0])}")
-        elif test.values:
-            parts.append(f"{column} IN ({', '.join(map(self.value, test.values))})")
+            bounds = [] if low is None else [f"{cell} >= {self.cells.literal(feature, low)}"]
+            bounds += [] if high is None else [f"{cell} < {self.cells.literal(feature, high)}"]
+            parts.append(" AND ".join(bounds) or f"{cell} IS NOT NULL")
+        values = [self.cells.literal(feature, value) for value in test.values]
+        if test.negated:
+            others = f" AND {cell} NOT IN ({', '.join(values)})" if values else ""
+            parts.append(f"NOT ({self.cells.is_missing(feature)}){others}")
+        elif len(values) == 1:
+            parts.append(f"{cell} = {values[0]}")
+        elif values:
+            parts.append(f"{cell} IN ({', '.join(values)})")
         if test.missing:
-            parts.append(f"{column} IS NULL")
+            parts.append(self.cells.is_missing(feature))
         if len(parts) == 1:
-            return f"({parts[0]})" if len(test.intervals) == 1 and " AND " in parts[0] else parts[0]
+            joined = (len(test.intervals) == 1 and " AND " in parts[0]) or test.negated or test.missing
+            return f"({parts[0]})" if joined else parts[0]
         return f"({' OR '.join(parts)})"

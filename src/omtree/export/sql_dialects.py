@@ -21,12 +21,19 @@ class Dialect:
         A text as a literal.
     true, false : str
         Truth values; numbers where a column could take the place of a keyword, or where there are no keywords.
+    text_type, number_type : str
+        What texts and floating-point numbers are called.
+    has_dates : bool
+        Whether dates are compared and taken apart as the standard says, with ISODOW for the day of the week.
     """
 
     name: Callable[[str], str]
     text: Callable[[str], str]
     true: str = "TRUE"
     false: str = "FALSE"
+    text_type: str = "VARCHAR"
+    number_type: str = "DOUBLE PRECISION"
+    has_dates: bool = False
 
 
 def find_dialect(name: DialectName) -> Dialect:
@@ -96,12 +103,12 @@ def _whole(text: str) -> str:
 
 
 _DIALECTS: dict[str, Dialect] = {
-    "ansi": Dialect(_quoted, _standard),
-    "postgres": Dialect(_quoted, _postgres),
-    "sqlite": Dialect(_quoted, _standard, "1", "0"),
-    "duckdb": Dialect(_quoted, _standard),
-    "mysql": Dialect(_ticked, _with_backslashes),
-    "bigquery": Dialect(_ticked_with_backslashes, _bigquery),
-    "snowflake": Dialect(_quoted, _with_backslashes),
-    "tsql": Dialect(_bracketed, _tsql, "1", "0"),
+    "ansi": Dialect(_quoted, _standard, has_dates=True),
+    "postgres": Dialect(_quoted, _postgres, has_dates=True),
+    "sqlite": Dialect(_quoted, _standard, "1", "0", text_type="TEXT", number_type="REAL"),
+    "duckdb": Dialect(_quoted, _standard, number_type="DOUBLE", has_dates=True),
+    "mysql": Dialect(_ticked, _with_backslashes, text_type="CHAR", number_type="DOUBLE"),
+    "bigquery": Dialect(_ticked_with_backslashes, _bigquery, text_type="STRING", number_type="FLOAT64"),
+    "snowflake": Dialect(_quoted, _with_backslashes, number_type="DOUBLE"),
+    "tsql": Dialect(_bracketed, _tsql, "1", "0", text_type="NVARCHAR(4000)", number_type="FLOAT"),
 }

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.column import Column
-from omtree.data.columns import read_columns
 from omtree.data.table import UNKNOWN, CodeArray, Feature
-from omtree.data.wording import amount, answer, counts_rows, number, show_level, show_number
+from omtree.data.wording import amount, answer, counts_rows, number, show_level, show_value
 from omtree.export.logic import predicts_as_tree
 from omtree.problem.graph import Condition
 
@@ -149,7 +148,7 @@ def explain(model: OptimalTreeBase, X: Any) -> list[Explanation]:
     """
     rules = model.rules_
     codes = model._encode(X)
-    columns = read_columns(X, model._kinds, training=False)
+    columns = model._read(X, model._asked_columns())
     used = sorted({condition.feature for rule in rules for condition in rule.conditions})
     answers = _apply(model, codes)
     matched = None if predicts_as_tree(model) else np.asarray(rules.matches(codes).sum(axis=1))
@@ -270,7 +269,7 @@ def _distance(feature: Feature, code: int, group: Sequence[int]) -> float:
 def _cell(column: Column, row: int) -> str:
     if column.levels is None:
         value = float(column.values[row])
-        return "missing" if value != value else show_number(value)
+        return "missing" if value != value else show_value(column.unit, value)
     position = int(column.values[row])
     return "missing" if position < 0 else show_level(column.levels[position])
 

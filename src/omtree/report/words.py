@@ -7,7 +7,7 @@ from typing import Any
 
 from omtree.data import wording
 from omtree.data.table import Feature
-from omtree.data.wording import show_level, show_number
+from omtree.data.wording import show_cut, show_level, show_number
 from omtree.problem.graph import Condition
 
 #: A name or a category longer than this is cut, whatever there is room for.
@@ -73,8 +73,10 @@ def answer(prediction: Any, classes: Sequence[Any]) -> str:
 def _range_words(feature: Feature, low: int, high: int) -> str:
     last = feature.n_values - 1
     if feature.thresholds is not None:
-        above = show_number(feature.thresholds[low - 1]) if low > 0 else ""
-        below = show_number(feature.thresholds[high]) if high < last else ""
+        if feature.pair is not None and feature.n_values == 2 and low == high:
+            return show_number(feature.pair[low])
+        above = show_cut(feature, low - 1) if low > 0 else ""
+        below = show_cut(feature, high) if high < last else ""
         if above and below:
             return f"{above} to <{below}"
         return f"≥ {above}" if above else f"< {below}"

@@ -39,7 +39,7 @@ class DistantTraining(Training):
         with self.deadline.outside():
             summaries = self._summaries(n_bins, binning)
         self._known["summaries"] = summaries
-        return features_of(summaries, len(self.target.classes), n_bins, binning, group_levels)
+        return features_of(summaries, len(self.target.classes), n_bins, binning, group_levels, len(self))
 
     def many_valued(self, feature: Feature, n_bins: int) -> bool:
         """Whether a numeric feature has more distinct values than this."""

@@ -15,7 +15,8 @@ from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups
 from omtree.data.binning import Binning
 from omtree.data.build import encode_rows, make_features, make_number_table, make_table
 from omtree.data.column import Columns
-from omtree.data.columns import read_columns
+from omtree.data.parsing.reading import Reading
+from omtree.data.parsing.understand import understand
 from omtree.data.table import CodeArray, Feature, FloatArray, Table
 from omtree.sources.target import Target, check_weights, class_scale
 
@@ -56,9 +57,11 @@ class Training:
         sample_weight: Any = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         feature_kinds: Mapping[str, str] | None = None,
+        reading: Reading | None = None,
+        positive: Any = None,
     ) -> Training:
         """Read and check what was given to the `fit` of a classifier."""
-        columns, target, weight = _read(X, Target.of_classes(y), sample_weight, feature_kinds)
+        columns, target, weight = _read(X, Target.of_classes(y, positive), sample_weight, feature_kinds, reading)
         totals = np.bincount(target.labels, weights=weight, minlength=len(target.classes)).astype(np.float64)
         scale = class_scale(class_weight, target.classes, totals)
         if np.count_nonzero(totals * scale) < 2:
@@ -71,10 +74,15 @@ class Training:
 
     @classmethod
     def of_numbers(
-        cls, X: Any, y: Any, sample_weight: Any = None, feature_kinds: Mapping[str, str] | None = None
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        feature_kinds: Mapping[str, str] | None = None,
+        reading: Reading | None = None,
     ) -> Training:
         """Read and check what was given to the `fit` of a regressor."""
-        columns, target, weight = _read(X, Target.of_numbers(y), sample_weight, feature_kinds)
+        columns, target, weight = _read(X, Target.of_numbers(y), sample_weight, feature_kinds, reading)
         return cls(columns, target, None if sample_weight is None else weight, weight, float(weight.sum()))
 
     def __len__(self) -> int:
@@ -165,9 +173,9 @@ class Training:
 
 
 def _read(
-    X: Any, target: Target, sample_weight: Any, feature_kinds: Mapping[str, str] | None
+    X: Any, target: Target, sample_weight: Any, feature_kinds: Mapping[str, str] | None, reading: Reading | None
 ) -> tuple[Columns, Target, FloatArray]:
-    columns = read_columns(X, feature_kinds)
+    columns = understand(X, feature_kinds, reading)
     if len(target) != columns.n_samples:
         what = "targets" if target.is_number else "labels"
         raise ValueError(

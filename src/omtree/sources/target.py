@@ -24,7 +24,7 @@ class Target:
     Attributes
     ----------
     classes : array
-        The classes, sorted; empty where the target is a number.
+        The classes, sorted, but for a positive one that comes last; empty where the target is a number.
     labels : array of int
         The position in `classes` of every sample's class; empty where the target is a number.
     values : array of float
@@ -36,9 +36,11 @@ class Target:
     values: FloatArray
 
     @classmethod
-    def of_classes(cls, y: Any) -> Target:
-        """Read and check labels."""
+    def of_classes(cls, y: Any, positive: Any = None) -> Target:
+        """Read and check labels; the positive class, where one is named, becomes the second of the two."""
         classes, labels = encode_labels(y)
+        if positive is not None and positive_first(classes, positive):
+            classes, labels = classes[::-1], 1 - labels
         return cls(classes, labels, np.empty(0))
 
     @classmethod
@@ -59,6 +61,23 @@ class Target:
         if self.is_number:
             return Target(self.classes, self.labels, self.values[samples])
         return Target(self.classes, self.labels[samples], self.values)
+
+
+def positive_first(classes: npt.NDArray[Any], positive: Any) -> bool:
+    """Whether the positive class is the first of the two, which have to change places then.
+
+    >>> positive_first(np.array(["bad", "good"]), "bad")
+    True
+    """
+    known = classes.tolist()
+    if len(known) != 2:
+        raise ValueError(
+            f"positive={positive!r} is for a target of two classes, and y has {len(known)}; "
+            "name the class in the constraint (class_=...) instead."
+        )
+    if positive not in known:
+        raise ValueError(f"positive={positive!r} is not a class of y; it has {known[0]!r} and {known[1]!r}.")
+    return bool(known[0] == positive)
 
 
 def check_numbers(y: Any) -> FloatArray:

@@ -1,0 +1,115 @@
+"""Training tables are understood, and new rows read the same way."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from omtree import Reading
+from omtree.data.parsing.understand import read_again, understand
+
+ROWS = 60
+MESSY = {
+    "no": list(range(ROWS)),
+    "patient": [f"p{row}" for row in range(ROWS)],
+    "weight": [f"{40 + row % 7},{row % 10}" for row in range(ROWS)],
+    "rate": [["45.3%", "7%", "?"][row % 3] for row in range(ROWS)],
+    "seen": [f"{row % 28 + 1:02d}.{row % 12 + 1:02d}.{2020 + row % 3}" for row in range(ROWS)],
+    "at": [["08:15", "9:30", "n/a"][row % 3] for row in range(ROWS)],
+    "sign": ["+-"[row % 2] for row in range(ROWS)],
+    "zip": [["01234", "10115"][row % 2] for row in range(ROWS)],
+    "colour": [["red", "blue", "-", None][row % 4] for row in range(ROWS)],
+}
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, lambda cells: pd.DataFrame(cells).astype(object)])
+def test_a_messy_frame(kind):
+    """Every column becomes what it means, and what was done is said in a sentence a column."""
+    columns = understand(kind(MESSY))
+    found = {column.name: (column.kind, column.unit, column.has_missing) for column in columns}
+    assert found == {
+        "weight": ("numeric", "", False),
+        "rate": ("numeric", "", True),
+        "seen": ("numeric", "date", False),
+        "year of seen": ("numeric", "", False),
+        "month of seen": ("numeric", "", False),
+        "weekday of seen": ("ordinal", "", False),
+        "at": ("numeric", "time", True),
+        "sign": ("nominal", "", False),
+        "zip": ("nominal", "", False),
+        "colour": ("nominal", "", True),
+    }
+    assert [note for reading in columns.readings for note in reading.notes] == [
+        "column 'no' is left out: its numbers count the rows; keep it with feature_kinds={'no': 'numeric'}",
+        "column 'patient' is left out: it has 60 different texts in 60 rows; "
+        "keep it with feature_kinds={'patient': 'nominal'}",
+        "column 'weight' is read as numbers with a decimal comma",
+        "column 'rate': '?' means missing",
+        "column 'rate' is read as numbers with the unit %",
+        "column 'seen' is read as a date (day.month.year), and as its year, month and weekday",
+        "column 'at': 'n/a' means missing",
+        "column 'at' is read as times of day, in hours",
+        "column 'colour': '-' means missing",
+    ]
+
+
+def test_new_rows_are_read_the_same_way():
+    """Any part of the rows, and of the columns, is read as it was in training."""
+    frame = pd.DataFrame(MESSY)
+    whole = understand(frame)
+    for rows in (slice(0, 1), slice(1, 2), slice(5, 30)):
+        again = read_again(frame.iloc[rows][["seen", "weight", "sign"]], whole.readings, {2, 4, 6})
+        assert again.names == whole.names
+        for name in ("weight", "seen", "weekday of seen", "sign"):
+            place = whole.names.index(name)
+            for old, new in ((whole[place], again[place]),):
+                was = old.values[rows] if old.levels is None else [old.levels[code] for code in old.values[rows]]
+                now = new.values if new.levels is None else [new.levels[code] for code in new.values]
+                assert list(was) == list(now)
+
+
+def test_numbers_are_not_read_otherwise_than_in_training():
+    """A point between thousands stays one where a file has nothing but whole thousands."""
+    readings = understand(pd.DataFrame({"x": ["1.234,5", "2.000", "17"]})).readings
+    assert read_again(pd.DataFrame({"x": ["1.234", "NA"]}), readings, {0})[0].values[0] == 1234.0
+    assert read_again(pd.DataFrame({"x": [1.234]}), readings, {0})[0].values[0] == 1.234
+    with pytest.raises(ValueError, match="Column 'x' held numbers in training, but has the cell 'abc' here"):
+        read_again(pd.DataFrame({"x": ["abc", "1"]}), readings, {0})
+
+
+def test_one_table_has_one_decimal_sign():
+    """A column that can be read in two ways follows those that can be read in one."""
+    comma = understand(pd.DataFrame({"sure": ["1,5", "2,25"], "unsure": ["1.234", "5.678"]}))
+    assert comma[1].values.tolist() == [1234, 5678]
+    point = understand(pd.DataFrame({"sure": ["$1.5", "$2.25"], "unsure": ["1,234", "5,678"]}))
+    assert point[1].values.tolist() == [1234, 5678]
+    told = understand(pd.DataFrame({"unsure": ["1,234", "5,678"]}), reading=Reading(decimal=","))
+    assert told[0].values.tolist() == [1.234, 5.678]
+
+
+def test_the_user_decides():
+    """A kind that is given is followed, guessing can be switched off, and further words can mean missing."""
+    frame = pd.DataFrame(MESSY)
+    kinds = {"no": "numeric", "patient": "nominal", "colour": "nominal", "weight": "numeric"}
+    kept = understand(frame, kinds)
+    assert {"no", "patient"} <= set(kept.names)
+    assert "-" in kept[kept.names.index("colour")].levels
+    assert kept[kept.names.index("weight")].values[0] == 40.0
+    plain = understand(frame, reading=Reading(guess=False))
+    assert plain.names == tuple(MESSY)
+    assert plain.kinds == ("numeric", *["nominal"] * 8)
+    more = understand(pd.DataFrame({"x": ["1", "2", "unknown"]}), reading=Reading(missing=("unknown",)))
+    assert np.isnan(more[0].values[2])
+    nearly = understand(pd.DataFrame({"x": [*map(str, range(0, 40, 2)), "unknown"]}))
+    assert "because of cells such as 'unknown'" in nearly.readings[0].notes[0]
+
+
+def test_something_is_left():
+    """Columns that name their rows stay where there are no others."""
+    assert understand(pd.DataFrame({"id": range(50)})).names == ("id",)
+
+
+def test_options_that_make_no_sense():
+    """A decimal sign that is none is refused."""
+    with pytest.raises(ValueError, match=r"decimal=';' is not possible; use '.', ',' or None"):
+        Reading(decimal=";")
