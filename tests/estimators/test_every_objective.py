@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference_losses as reference
 from scipy.special import xlogy
 
 import omtree
+from helpers import reference_losses as reference
 from helpers.every_model import Best, Leaf, best_model, every_rule_set, every_tree, rows_only
 from helpers.tiny_frames import Coded, Tiny, code, random_grouped, random_regression
 

@@ -13,7 +13,7 @@ from helpers.rule_cases import check_model, hard, make_problem, tiny, with_rows
 from omtree import _native
 from omtree.data.table import Table
 from omtree.deadline import Deadline
-from omtree.engines.rules import Options, counts, master, model_rows, solve
+from omtree.engines.rules import Options, master, model_rows, rule_counts, solve
 from omtree.engines.rules.pool import ColumnPool, Duals
 from omtree.engines.rules.pricing import PricedRules, RulePricer, native_pricer
 from omtree.engines.rules.rule_counts import RuleCounts
@@ -191,7 +191,7 @@ def test_when_there_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not _native.RuleTables(pricer, statistics, np.ones(statistics.shape[1]), 3, -1.0).complete
     for name in ("TABLE_BYTES", "SCAN_BYTES", "MOST_RULES"):
         with monkeypatch.context() as patch:
-            patch.setattr(counts, name, 10)
+            patch.setattr(rule_counts, name, 10)
             assert not made(hard(0).problem)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omtree import OptimalTreeClassifier, OptimalTreeRegressor, thresholds
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.constraints import MinConfidence
+from omtree.fit import thresholds
 from omtree.sources.cluster import facts
 from omtree.sources.cluster.cluster_counts import DaskCounts
 
