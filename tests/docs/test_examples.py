@@ -16,7 +16,7 @@ SCRIPTS = [EXAMPLES / name for name in MAKER["SCRIPTS"]]
 
 
 def test_every_example_is_known() -> None:
-    """Each script of the folder but the demo, the quickstart and the maker has a notebook, and each notebook a script."""
+    """Each script but the demo, the quickstart and the maker has a notebook, and each notebook a script."""
     scripts = {path.stem for path in EXAMPLES.glob("*.py")} - {"demo", "make_notebooks", "quickstart"}
     assert scripts == {path.stem for path in SCRIPTS} == {path.stem for path in EXAMPLES.glob("*.ipynb")}
 

@@ -13,8 +13,8 @@ from helpers.every_model import best_model, every_tree
 from helpers.reference_losses import error, on_rows
 from helpers.tiny_frames import code, random_grouped
 from omtree.constraints import Linear
+from omtree.engines.reductions import listed_trees
 from omtree.engines.rules import listed_rules
-from omtree.engines.trees import summed
 from omtree.errors import InfeasibleError
 
 
@@ -66,7 +66,7 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize("structure", ["tree", "rules"])
 def test_too_large(structure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where not all rules can be listed, a sentence names the constraint and what to lower."""
-    monkeypatch.setattr(summed, "MOST_NODES", 20)
+    monkeypatch.setattr(listed_trees, "MOST_NODES", 20)
     monkeypatch.setattr(listed_rules, "MOST_RULES", 20)
     model = omtree.OptimalTreeClassifier(structure=structure, max_depth=2, constraints=[Linear(called, at_least=4)])
     with pytest.raises(ValueError, match=r"too many rules .*Linear\(called, at_least=4\).*lower max_depth.*\.$"):
@@ -76,7 +76,7 @@ def test_too_large(structure: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("structure", ["tree", "rules"])
 def test_nothing_to_solve(structure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the best model keeps the limit anyway, no rules are listed, however many there are."""
-    monkeypatch.setattr(summed, "MOST_NODES", 0)
+    monkeypatch.setattr(listed_trees, "MOST_NODES", 0)
     monkeypatch.setattr(listed_rules, "MOST_RULES", 0)
     model = omtree.OptimalTreeClassifier(structure=structure, max_depth=2, constraints=[Linear(called, at_least=1)])
     free = omtree.OptimalTreeClassifier(structure=structure, max_depth=2).fit(*table())

@@ -12,7 +12,7 @@ import pytest
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.constraints import MinConfidence
 from omtree.fit import thresholds
-from omtree.sources.cluster import facts
+from omtree.sources.cluster import cluster_facts
 from omtree.sources.cluster.cluster_counts import DaskCounts
 
 dd = pytest.importorskip("dask.dataframe")
@@ -124,7 +124,7 @@ def test_large_data_choose_the_same_sample_for_their_thresholds(workers, monkeyp
 @pytest.mark.filterwarnings("ignore:Columns that cannot tell")
 def test_quantiles_of_many_values_are_exact(workers, monkeypatch):
     """Columns with too many values to list are counted in ranges, and cut where memory would cut them."""
-    monkeypatch.setattr(facts, "FEW_VALUES", 50)
+    monkeypatch.setattr(cluster_facts, "FEW_VALUES", 50)
     frame, label, weight = random_frame(7)
     frame["wide"] = np.exp(20 * frame["many"])
     expected = OptimalTreeClassifier(max_depth=2, binning="quantile").fit(frame, label, sample_weight=weight)
