@@ -40,7 +40,8 @@ std::unique_ptr<RuleLoss> impurity_loss(bool entropy, int n_classes);
 /// Statistics are weight, sum of targets and sum of squared targets: the squared distance from the mean.
 std::unique_ptr<RuleLoss> squared_loss();
 
-/// Statistics are weight, sum of targets and sum of y log y: half the deviance of a Poisson mean.
+/// Statistics are weight, sum of x and sum of (1 + x) log(1 + x) - x, where targets are 1 + x: half the deviance of a
+/// Poisson mean.
 std::unique_ptr<RuleLoss> poisson_loss();
 
 /// Losses that the samples of each row decide: row i has the samples start[i] .. start[i + 1] - 1.

@@ -237,7 +237,8 @@ def _with_loss(rng: np.random.Generator, table: Table, kind: str) -> tuple[Table
     total = np.bincount(row, weight)
     moments = [total, np.bincount(row, weight * target), np.bincount(row, weight * target**2)]
     if kind == "poisson":
-        moments[2] = np.bincount(row, weight * target * np.log(np.where(target > 0, target, 1.0)))
+        own = target * np.log(np.where(target > 0, target, 1.0)) - target + 1.0
+        moments[1:] = [np.bincount(row, weight * (target - 1.0)), np.bincount(row, weight * own)]
     table = Table(table.features, table.codes, np.stack(moments, axis=1), row.astype(np.int64), total)
 
     def of_samples(loss_at: Callable[[float, np.ndarray, np.ndarray], float]) -> LossOf:

@@ -167,7 +167,7 @@ def fowlkes_mallows(y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) ->
 def mcc(y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
     """Correlation of true and predicted class 1."""
     tp, fp, fn = _counts(y, predicted, weight, 1)
-    tn = float(weight.sum()) - tp - fp - fn
+    tn = float(weight[(y != 1) & (predicted != 1)].sum())
     return _ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
 
 

@@ -125,8 +125,10 @@ class MCC(_CurvedMetric):
     low: ClassVar[float] = -1.0
 
     def metric(self, h: float, q: float, positive: float, total: float) -> float:
-        square = positive * (total - positive) * q * (total - q)
-        return (total * h - positive * q) / math.sqrt(square) if square > 0 else 0.0
+        # In shares of the weight: the product of four weights may be no number any more.
+        share, called = positive / total, q / total
+        square = share * (1.0 - share) * called * (1.0 - called)
+        return (h / total - share * called) / math.sqrt(square) if square > 0 else 0.0
 
     def curve(self, q: float, limit: float, positive: float, total: float) -> tuple[float, float]:
         spread = math.sqrt(positive * (total - positive))
@@ -164,7 +166,7 @@ class FowlkesMallows(_CurvedMetric):
     """
 
     def metric(self, h: float, q: float, positive: float, total: float) -> float:
-        return h / math.sqrt(q * positive) if q * positive > 0 else 0.0
+        return h / (math.sqrt(q) * math.sqrt(positive)) if q > 0 and positive > 0 else 0.0
 
     def curve(self, q: float, limit: float, positive: float, total: float) -> tuple[float, float]:
         root = math.sqrt(max(0.0, q * positive))

@@ -38,6 +38,12 @@ class TreeAnswer:
         data = max(0.0, elapsed - sum(seconds.values()))
         return replace(self, solution=replace(self.solution, seconds={"data": data, **seconds}))
 
+    def times(self, unit: float) -> TreeAnswer:
+        """The same with losses in other units, of which one is so many of those."""
+        sizes = self.sizes
+        scaled = None if sizes is None else lambda: sizes().times(unit)
+        return replace(self, solution=self.solution.times(unit), sizes=scaled)
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:

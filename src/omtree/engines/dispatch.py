@@ -13,11 +13,13 @@ import numpy as np
 from omtree.deadline import Deadline
 from omtree.engines import rules, trees
 from omtree.engines.answers import TreeAnswer
+from omtree.engines.reductions.additive import Additive, BestScore
 from omtree.engines.reductions.conflicts import Attempt, solve_conflicts
 from omtree.engines.reductions.curved_limits import solve_curved
 from omtree.engines.reductions.listed_trees import solve_summed
-from omtree.engines.reductions.scores import Additive, BestScore, best_score
+from omtree.engines.reductions.scores import best_score
 from omtree.engines.reductions.tree_master import Priced, TreeMaster, close_gap
+from omtree.engines.standard_units import in_units
 from omtree.engines.trees.fronts import attainable
 from omtree.errors import InfeasibleError
 from omtree.model.certificate import Status
@@ -69,10 +71,11 @@ class RulesSolver:
         InfeasibleError
             When there is no model.
         """
+        standard = in_units(problem)
         if isinstance(self.objective, Score):
-            solution = self._score(self.objective, problem, deadline, start)
+            solution = self._score(self.objective, standard.problem, deadline, start)
         else:
-            solution = self._add_up(problem, deadline, start)
+            solution = self._add_up(standard.problem, deadline, start).times(standard.loss)
         if not solution.paths:
             raise _no_model(solution)
         return solution
@@ -140,10 +143,11 @@ class TreeSolver:
         InfeasibleError
             When there is no model.
         """
+        standard = in_units(problem)
         if isinstance(self.objective, Score):
-            answer = self._score(self.objective, problem, deadline)
+            answer = self._score(self.objective, standard.problem, deadline)
         else:
-            answer = self._add_up(problem, deadline)
+            answer = self._add_up(standard.problem, deadline).times(standard.loss)
         if answer.root is None:
             raise _no_model(answer.solution)
         return answer
@@ -165,7 +169,7 @@ class TreeSolver:
             return self._constrained(problem, deadline)
         found = self._search(problem, deadline, every_size=False)
         if found.tree is None:
-            reason = f"No leaf can have a weight of {problem.min_support:g}; lower min_samples_leaf."
+            reason = "No leaf can have the weight that min_samples_leaf asks for; lower it."
             if not problem.limits.empty:
                 reason = "No tree meets the constraints on its rules; relax some of them."
             return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), None)

@@ -66,7 +66,7 @@ def check(
     """
     owner = _owners(rules, codes, weight)
     supports = np.bincount(owner, weights=weight, minlength=len(rules))
-    tolerance = 1e-9 * max(1.0, float(weight.sum()))
+    tolerance = 1e-9 * float(weight.sum())
     class_weights: FloatArray = np.empty((len(rules), 0))
     if target.is_number:
         losses = _number_losses(rules, owner, target, weight, objective)
@@ -83,9 +83,10 @@ def check(
             raise CertificateError(f"Rule {r} has support {rule.support}, below the least support {min_support}.")
         if len({condition.feature for condition in rule.conditions}) < len(rule.conditions):
             raise CertificateError(f"Rule {r} has two conditions on one feature.")
-    # Losses are sums over many samples, of terms that can be larger than the sum.
-    tolerance = 1e-8 * max(1.0, float(np.abs(losses).sum()), abs(value))
-    _each_same("the loss", [rule.loss for rule in rules], losses, tolerance)
+    # Losses are sums over many samples, of terms that can be larger than the sum: a single rule shows how large.
+    whole = _loss_of_all(class_weights.sum(axis=0), target, weight, objective)
+    _each_same("the loss", [rule.loss for rule in rules], losses, 1e-8 * max(float(np.abs(losses).sum()), whole))
+    tolerance = 1e-8 * max(abs(value), 1.0 if isinstance(objective, Score) else whole)
 
     depth = max(len(rule.conditions) for rule in rules)
     if certificate.depth > max_depth or depth > certificate.depth:
@@ -179,6 +180,18 @@ def _class_losses(
     return losses, float(losses.sum())
 
 
+def _loss_of_all(class_totals: FloatArray, target: Target, weight: FloatArray, objective: Objective) -> float:
+    """What a single rule for all samples costs."""
+    if isinstance(objective, Score):
+        return float(weight.sum())
+    if target.is_number:
+        inside = weight > 0
+        return abs(objective.loss(RuleStatistics(targets=target.values[inside], weights=weight[inside])))
+    if isinstance(objective, LabelCosts):
+        return float((class_totals @ objective.matrix(class_totals)).max())
+    return abs(objective.loss(RuleStatistics(class_totals, target.classes.tolist())))
+
+
 def _number_losses(
     rules: RuleSet, owner: npt.NDArray[np.intp], target: Target, weight: FloatArray, objective: Objective
 ) -> FloatArray:
@@ -189,7 +202,7 @@ def _number_losses(
         statistics = RuleStatistics(targets=target.values[inside], weights=weight[inside])
         losses[r] = objective.loss(statistics)
         claimed, found = float(rule.prediction), float(objective.predict(statistics))
-        _same(f"the prediction of rule {r}", claimed, found, 1e-9 * max(1.0, abs(found)))
+        _same(f"the prediction of rule {r}", claimed, found, 1e-9 * float(np.abs(statistics.targets).max()))
     return losses
 
 

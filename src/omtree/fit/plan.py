@@ -26,6 +26,7 @@ from omtree.fit.checker import check
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.infeasibility import conflicting, in_words, nearest
 from omtree.fit.pose import Pose
+from omtree.fit.representable import check_losses
 from omtree.fit.search_space import search_space
 from omtree.fit.thresholds import ThresholdSearch, cuts_in_words
 from omtree.model.certificate import Certificate
@@ -88,6 +89,7 @@ class Plan:
     ) -> tuple[Outcome, Training]:
         """The best model, and the samples it was read off; where there is none, with `reasons` why."""
         objective.check(training.target)
+        check_losses(objective, training.target, training.weight)
         setting = self._setting(training)
         constraints = check_constraints(self.constraints, setting)
         binning = "quantile" if self.binning == "adaptive" else self.binning

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from omtree.model.rule_facts import Reader
@@ -27,6 +27,10 @@ class SizedTrees:
     roots: Sequence[Node | None]
     losses: Sequence[float]
     proven: bool
+
+    def times(self, unit: float) -> SizedTrees:
+        """The same with losses in other units, of which one is so many of those."""
+        return replace(self, losses=[loss * unit for loss in self.losses])
 
 
 class TreeFamily:

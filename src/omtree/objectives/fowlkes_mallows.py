@@ -18,9 +18,13 @@ class FowlkesMallows(Score):
 
     def score(self, confusion: FloatArray) -> float:
         """From 0 to 1."""
-        (_, fp), (fn, tp) = confusion.tolist()
+        return float(self.scores(confusion[:, :, None])[0])
+
+    def scores(self, confusions: FloatArray) -> FloatArray:
+        """From 0 to 1 each."""
+        (_, fp), (fn, tp) = confusions / confusions.sum(axis=(0, 1))
         below = np.sqrt((tp + fp) * (tp + fn))
-        return float(tp / below) if below > 0 else 0.0
+        return np.asarray(np.where(below > 0, tp / np.where(below > 0, below, 1.0), 0.0))
 
 
 objective = FowlkesMallows

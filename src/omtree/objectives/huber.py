@@ -26,10 +26,19 @@ class Huber(Objective):
         delta = self.delta
         if isinstance(delta, bool) or not isinstance(delta, (int, float, np.number)) or not 0 < delta < np.inf:
             raise ValueError(f"delta={delta!r} is not possible; use a positive number.")
+        spread = np.ptp(target.values)
+        if not delta > 1e-13 * spread:
+            raise ValueError(
+                f"delta={delta!r} is nothing beside targets that differ by {spread:g}; raise it, or use "
+                "objective='absolute'."
+            )
 
     def predict(self, rule: RuleStatistics) -> float:
         """The centre of least loss: where the clipped distances cancel out."""
-        y, w = rule.targets, rule.weights
+        from_first, _ = rule.deviations
+        return float(rule.targets[0] + self._centre(from_first, rule.weights))
+
+    def _centre(self, y: FloatArray, w: FloatArray) -> float:
         # Between two neighbouring breakpoints the slope is linear in the centre.
         breaks = np.unique(np.concatenate([y - self.delta, y + self.delta]))
         low, high = 0, len(breaks) - 1
@@ -43,7 +52,8 @@ class Huber(Objective):
 
     def loss(self, rule: RuleStatistics) -> float:
         """The least loss."""
-        return float(rule.weights @ self.distances(rule.targets, np.array(self.predict(rule))))
+        from_first, _ = rule.deviations
+        return float(rule.weights @ self.distances(from_first, np.array(self._centre(from_first, rule.weights))))
 
     def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
         """Squared up to `delta`, linear beyond."""

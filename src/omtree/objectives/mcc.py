@@ -18,9 +18,14 @@ class MCC(Score):
 
     def score(self, confusion: FloatArray) -> float:
         """From -1 to 1."""
-        (tn, fp), (fn, tp) = confusion.tolist()
+        return float(self.scores(confusion[:, :, None])[0])
+
+    def scores(self, confusions: FloatArray) -> FloatArray:
+        """From -1 to 1 each."""
+        # Shares of the weight: the product of four weights may be no number any more.
+        (tn, fp), (fn, tp) = confusions / confusions.sum(axis=(0, 1))
         below = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-        return float((tp * tn - fp * fn) / below) if below > 0 else 0.0
+        return np.asarray(np.where(below > 0, (tp * tn - fp * fn) / np.where(below > 0, below, 1.0), 0.0))
 
 
 objective = MCC

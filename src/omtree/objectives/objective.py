@@ -48,7 +48,13 @@ class RuleStatistics:
     @property
     def mean(self) -> float:
         """Weighted mean of the targets."""
-        return float(self.weights @ self.targets / self.weights.sum())
+        return float(self.targets[0] + self.deviations[1])
+
+    @property
+    def deviations(self) -> tuple[FloatArray, float]:
+        """The targets from the first of them, and the weighted mean of that; far from zero it keeps their digits."""
+        from_first = self.targets - self.targets[0]
+        return from_first, float(self.weights @ from_first / self.weights.sum())
 
 
 class Objective:
@@ -176,6 +182,10 @@ class Score(Objective):
     def score(self, confusion: FloatArray) -> float:
         """The score from the weights ``confusion[true, predicted]``; the second class is the positive one."""
         raise NotImplementedError
+
+    def scores(self, confusions: FloatArray) -> FloatArray:
+        """The scores of many confusions, shape (2, 2, n), at once."""
+        return np.array([self.score(confusions[:, :, i]) for i in range(confusions.shape[2])])
 
 
 def class_totals(target: Target, weight: FloatArray) -> FloatArray:

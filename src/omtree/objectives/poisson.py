@@ -29,28 +29,41 @@ class Poisson(Objective):
 
     def loss(self, rule: RuleStatistics) -> float:
         """Half the deviance."""
-        y, mean = rule.targets, rule.mean
-        if mean <= 0:
-            return 0.0
-        # y - mean adds up to nothing within a rule.
-        return float(rule.weights @ (_y_log_y(y) - y * np.log(mean)))
+        from_first, mean = rule.deviations
+        centre = rule.mean
+        return centre * float(rule.weights @ excess((from_first - mean) / centre)) if centre > 0 else 0.0
 
     def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
         """Half the deviance; a rule that has seen nothing but zeros is taken to expect a little more than that."""
         mean = np.maximum(predicted, _LEAST_MEAN)
-        return np.asarray(_y_log_y(targets) - targets * np.log(mean) - targets + mean)
+        return np.asarray(mean * excess((targets - mean) / mean))
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
-        """Weight, and the sums of y and y log y."""
-        return np.stack([weights, weights * targets, weights * _y_log_y(targets)], axis=1)
+        """Weight, and the sums of how far targets are above their mean, in parts of it, and of what that exceeds.
+
+        From these, in units of the mean, nearly equal targets lose no digits; all of it times the mean is the loss.
+        """
+        every = RuleStatistics(targets=targets, weights=weights)
+        from_first, mean = every.deviations
+        above = (from_first - mean) / every.mean
+        scaled = weights * every.mean
+        return np.stack([scaled, scaled * above, scaled * excess(above)], axis=1)
 
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
         """From the three sums."""
         return MomentLoss("poisson")
 
 
-def _y_log_y(y: FloatArray) -> FloatArray:
-    return np.asarray(y * np.log(np.where(y > 0, y, 1.0)))
+def excess(above: FloatArray) -> FloatArray:
+    """``(1 + x) log(1 + x) - x``: half the deviance of a target of ``1 + x`` from 1.
+
+    >>> excess(np.array([-1.0, 0.0, 1e-9])).tolist()
+    [1.0, 0.0, 5e-19]
+    """
+    x = np.maximum(above, -1.0)
+    far = (1.0 + x) * np.log1p(np.where(x > -1.0, x, 0.0)) - x
+    near = x * x * (0.5 - x * (1 / 6 - x * (1 / 12 - x / 20)))
+    return np.asarray(np.where(np.abs(x) < 1e-3, near, far))
 
 
 objective = Poisson

@@ -19,11 +19,13 @@ class Squared(Objective):
 
     def loss(self, rule: RuleStatistics) -> float:
         """Squared distances from the mean."""
-        return float(rule.weights @ (rule.targets - rule.mean) ** 2)
+        from_first, mean = rule.deviations
+        return float(rule.weights @ (from_first - mean) ** 2)
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
         """Weight, and the sums of targets and their squares, from the mean of all, or digits would be lost."""
-        centred = targets - np.average(targets, weights=weights)
+        from_first, mean = RuleStatistics(targets=targets, weights=weights).deviations
+        centred = from_first - mean
         return np.stack([weights, weights * centred, weights * centred**2], axis=1)
 
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:

@@ -54,7 +54,10 @@ class ImpurityLoss:
 
 @dataclass(frozen=True)
 class MomentLoss:
-    """Losses that three sums decide: weight, sum of targets, and sum of squared targets or of ``y log y``."""
+    """Losses that three sums decide: weight, sum of targets, and sum of their own losses at the mean of all.
+
+    Targets are distances from that mean; of Poisson losses, in parts of it.
+    """
 
     kind: Literal["squared", "poisson"]
     n_labels: ClassVar[int] = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -177,6 +177,11 @@ class Solution:
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     ended: str = ""
+
+    def times(self, unit: float) -> Solution:
+        """The same with losses in other units, of which one is so many of those."""
+        lp_value = None if self.lp_value is None else self.lp_value * unit
+        return replace(self, value=self.value * unit, bound=self.bound * unit, lp_value=lp_value)
 
 
 @dataclass(frozen=True)

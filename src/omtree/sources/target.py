@@ -171,6 +171,9 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
         raise ValueError("sample_weight has missing or infinite weights; give every row a finite weight.")
     if weight.min(initial=0.0) < 0:
         raise ValueError("sample_weight has negative weights; weights must be zero or positive.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise ValueError("sample_weight adds up to more than numbers can be; divide it by a number.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one row needs a positive weight.")
     return weight

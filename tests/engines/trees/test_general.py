@@ -13,11 +13,11 @@ from omtree.data.table import Feature, Table
 from omtree.deadline import Deadline
 from omtree.engines.trees import TreeSolution, solve
 from omtree.engines.trees.general import solve_general
-from omtree.problem import limits as rule_limits
 from omtree.problem.graph import FeatureGraph
 from omtree.problem.limits import LinearLimit, PathShape, RatioLimit, RuleLimits
 from omtree.problem.losses import ImpurityLoss, LinearLoss, Loss, MomentLoss, RowLoss, SampleLoss
 from omtree.problem.problem import Problem
+from omtree.problem.problem import limits as rule_limits
 
 LOSSES = ["linear", "gini", "entropy", "squared", "poisson", "quantile", "huber", "rows", "refining rows"]
 LIMITS = ["none", "linear", "ratio", "prices", "at_most", "needs", "above", "root", "predicate", "several"]
@@ -36,9 +36,10 @@ def random_loss(rng: np.random.Generator, kind: str, table: Table) -> tuple[Loss
     weight = rng.integers(1, 4, size=start[-1]) / 1.0
     row_weight = np.add.reduceat(weight, start[:-1])
     if kind in ("squared", "poisson"):
-        logs = np.where(target > 0, target * np.log(np.maximum(target, 1e-300)), 0.0)
-        third = target**2 if kind == "squared" else logs
-        moments = np.stack([np.add.reduceat(weight * v, start[:-1]) for v in (np.ones_like(target), target, third)], 1)
+        second, third = target, target**2
+        if kind == "poisson":
+            second, third = target - 1.0, target * np.log(np.where(target > 0, target, 1.0)) - target + 1.0
+        moments = np.stack([np.add.reduceat(weight * v, start[:-1]) for v in (np.ones_like(target), second, third)], 1)
         return MomentLoss(kind), replace(table, statistics=moments, row_weight=row_weight)  # type: ignore[arg-type]
     if kind in ("quantile", "huber"):
         parameter = float(rng.choice([0.25, 0.5, 0.8])) if kind == "quantile" else float(rng.choice([0.5, 2.0]))

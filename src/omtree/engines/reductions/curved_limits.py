@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
-from omtree.engines.reductions.scores import Additive, Answer, Solve
+from omtree.engines.reductions.additive import Additive, Answer, Solve
+from omtree.engines.reductions.weight_steps import EQUAL, divide, weight_step
 from omtree.model.certificate import Status
 from omtree.problem.problem import GlobalRow, Problem
 
 if TYPE_CHECKING:
     from omtree.constraints.demands import CurvedLimit
 
-#: An interval of weights narrower than this part of the whole is not divided any more.
-NARROW = 1e-9
 MAX_SOLVES = 1000
 
 Intervals = tuple[tuple[float, float], ...]
@@ -51,7 +50,7 @@ def solve_curved(problem: Problem, solve: Solve[Answer]) -> Branched[Answer]:
         The best model for a problem without curved limits.
     """
     curved = problem.curved
-    whole = bool((problem.table.statistics == np.round(problem.table.statistics)).all())
+    step = weight_step(problem.table.statistics)
     order = itertools.count()
     start: Intervals = tuple((0.0, float(limit.largest)) for limit in curved)
     todo: list[tuple[float, int, Intervals]] = [(-np.inf, next(order), start)]
@@ -94,7 +93,7 @@ def solve_curved(problem: Problem, solve: Solve[Answer]) -> Branched[Answer]:
                 break
             continue
         limit = broken[0]
-        divided = _divided(intervals[limit], sums[limit][1], curved[limit].largest, whole)
+        divided = divide(intervals[limit], sums[limit][1], step, EQUAL * curved[limit].largest)
         if not divided:
             status, given_up = "stopped", min(given_up, bound)
         for part in divided:
@@ -105,22 +104,6 @@ def solve_curved(problem: Problem, solve: Solve[Answer]) -> Branched[Answer]:
         return Branched(None, np.inf, left, "infeasible" if status == "optimal" else status, solves)
     proven = left >= value - 1e-9 * max(1.0, abs(value))
     return Branched(best.answer, value, value if proven else left, "optimal" if proven else status, solves)
-
-
-def _divided(interval: tuple[float, float], at: float, largest: float, whole: bool) -> list[tuple[float, float]]:
-    """The parts of an interval below, at and above a value; where weights are no whole numbers, its halves.
-
-    None where it is a single value, or too narrow to be divided.
-    """
-    low, high = interval
-    if whole:
-        at = float(round(at))
-        parts = [(low, at - 1.0), (at, at), (at + 1.0, high)]
-        return [part for part in parts if part[0] <= part[1] and part != interval]
-    if high - low <= NARROW * largest:
-        return []
-    middle = at if low + 0.1 * (high - low) < at < high - 0.1 * (high - low) else 0.5 * (low + high)
-    return [(low, middle), (middle, high)]
 
 
 def _relaxation(problem: Problem, curved: Sequence[CurvedLimit], intervals: Intervals) -> Problem:

@@ -193,9 +193,9 @@ class TreeMaster:
         losses = np.array([point.loss for point in self._points])
         losses[: self._n_shallow] -= gained
         sums = np.array([point.sums for point in self._points]) / self.scale
-        penalty = 1e3 * self.worst
+        # Losses in the order of 1 as well.
         answer = linprog(
-            np.concatenate([losses, np.full(m, penalty)]),
+            np.concatenate([losses / self.worst, np.full(m, 1e3)]),
             A_ub=np.hstack([-sums.T, -np.eye(m)]),
             b_ub=-self.limits / self.scale,
             A_eq=np.concatenate([np.ones(n), np.zeros(m)])[None],
@@ -204,7 +204,8 @@ class TreeMaster:
         )
         if answer.status != 0:
             raise RuntimeError(f"The master over trees was not solved: {answer.message}")
-        return float(answer.fun), np.maximum(0.0, -answer.ineqlin.marginals) / self.scale
+        prices = np.maximum(0.0, -answer.ineqlin.marginals) * (self.worst / self.scale)
+        return float(answer.fun) * self.worst, prices
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,9 +67,12 @@ def _moments(loss: MomentLoss, statistics: FloatArray) -> tuple[FloatArray, Floa
         return third - 2.0 * p * total + p * p * weight, weight * p - total
 
     def poisson(p: float) -> tuple[FloatArray, FloatArray]:
-        return third - total * np.log(p) - total + weight * p, weight - total / p
+        # The row's mean is 1 + total / weight, the prediction 1 + p.
+        slope = np.log1p(p)
+        return third - total * slope + weight * (p - slope), weight - (weight + total) / (1.0 + p)
 
-    return total / weight, weight, squared if loss.kind == "squared" else poisson
+    by_kind: dict[str, LossAt] = {"squared": squared, "poisson": poisson}
+    return total / weight, weight, by_kind[loss.kind]
 
 
 def _samples(loss: SampleLoss) -> tuple[FloatArray, FloatArray, LossAt]:
@@ -88,7 +91,8 @@ def _samples(loss: SampleLoss) -> tuple[FloatArray, FloatArray, LossAt]:
         value = np.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
         return over_rows(value), over_rows(np.clip(p - loss.target, -delta, delta))
 
-    return loss.target, loss.weight, quantile if loss.kind == "quantile" else huber
+    by_kind: dict[str, LossAt] = {"quantile": quantile, "huber": huber}
+    return loss.target, loss.weight, by_kind[loss.kind]
 
 
 def _two_classes(loss: ImpurityLoss, statistics: FloatArray) -> tuple[FloatArray, FloatArray, LossAt]:
@@ -102,4 +106,5 @@ def _two_classes(loss: ImpurityLoss, statistics: FloatArray) -> tuple[FloatArray
     def entropy(p: float) -> tuple[FloatArray, FloatArray]:
         return -second * np.log(p) - first * np.log1p(-p), first / (1.0 - p) - second / p
 
-    return second / weight, weight, gini if loss.kind == "gini" else entropy
+    by_kind: dict[str, LossAt] = {"gini": gini, "entropy": entropy}
+    return second / weight, weight, by_kind[loss.kind]

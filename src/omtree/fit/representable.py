@@ -1,0 +1,27 @@
+"""Whether the losses of a target can be written as numbers at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtree.data.table import FloatArray
+from omtree.objectives import Objective, RuleStatistics
+from omtree.sources.target import Target
+
+#: Losses below this lose digits, and differences of them all of theirs.
+LEAST_LOSS = 1e-305
+
+
+def check_losses(objective: Objective, target: Target, weight: FloatArray) -> None:
+    """Refuse numeric targets whose loss overflows, or vanishes though they differ; your own losses may do so."""
+    if not target.is_number or type(objective).kernel is Objective.kernel:
+        return
+    inside = weight > 0
+    targets = target.values[inside]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        spread = np.ptp(targets)
+        loss = objective.loss(RuleStatistics(targets=targets, weights=weight[inside]))
+    if not np.isfinite(spread) or not np.isfinite(loss):
+        raise ValueError(f"The targets in y, or their weights, are too large for {objective.unit}; divide them.")
+    if spread > 0 and loss < LEAST_LOSS:
+        raise ValueError(f"The targets in y, or their weights, are too small for {objective.unit}; multiply them.")
