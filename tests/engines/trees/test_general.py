@@ -13,11 +13,11 @@ from omtree.data.table import Feature, Table
 from omtree.deadline import Deadline
 from omtree.engines.trees import TreeSolution, solve
 from omtree.engines.trees.general import solve_general
+from omtree.problem import limits as rule_limits
 from omtree.problem.graph import FeatureGraph
 from omtree.problem.limits import LinearLimit, PathShape, RatioLimit, RuleLimits
 from omtree.problem.losses import ImpurityLoss, LinearLoss, Loss, MomentLoss, RowLoss, SampleLoss
 from omtree.problem.problem import Problem
-from omtree.problem.problem import limits as rule_limits
 
 LOSSES = ["linear", "gini", "entropy", "squared", "poisson", "quantile", "huber", "rows", "refining rows"]
 LIMITS = ["none", "linear", "ratio", "prices", "at_most", "needs", "above", "root", "predicate", "several"]
