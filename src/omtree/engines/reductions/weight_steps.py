@@ -28,15 +28,13 @@ def weight_step(weights: FloatArray) -> float:
     total = float(weights.sum())
     if len(different) == 0:
         return 0.0
-    if total < MOST_STEPS and (different == np.round(different)).all():
-        return 1.0
     for parts in range(1, MOST_PARTS + 1):
         step = float(different[0]) / parts
         steps = different / step
         # Rounding of all weights together must be far below a step.
         if total / step < MOST_STEPS and np.abs(steps - np.round(steps)).max() * weights.size < 1e-3:
             return step
-    return 0.0
+    return 1.0 if total < MOST_STEPS and (different == np.round(different)).all() else 0.0
 
 
 def divide(interval: tuple[float, float], at: float, step: float, equal: float) -> list[tuple[float, float]]:
