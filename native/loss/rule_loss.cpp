@@ -1,5 +1,7 @@
 #include "loss/rule_loss.hpp"
 
+#include "loss/poisson.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -84,16 +86,7 @@ class PoissonLoss final : public RuleLoss {
   public:
     Verdict judge(const double *statistics, RowNumbers, const char *) const override {
         const double weight = statistics[0];
-        return {weight > 0.0 ? std::max(0.0, statistics[2] - weight * excess(statistics[1] / weight)) : 0.0, 0};
-    }
-
-  private:
-    /// (1 + x) log(1 + x) - x, by its series where the two nearly cancel out.
-    static double excess(double x) {
-        if (std::abs(x) < 1e-3) {
-            return x * x * (0.5 - x * (1.0 / 6 - x * (1.0 / 12 - x / 20)));
-        }
-        return x > -1.0 ? (1.0 + x) * std::log1p(x) - x : 1.0;
+        return {weight > 0.0 ? std::max(0.0, statistics[2] - weight * poisson_excess(statistics[1] / weight)) : 0.0, 0};
     }
 };
 

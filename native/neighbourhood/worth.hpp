@@ -1,6 +1,8 @@
 // What a leaf is worth, from the sums of its rows; losses are a constant minus this.
 #pragma once
 
+#include "loss/poisson.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -59,7 +61,7 @@ inline double worth_of(const Task &task, const double *sums) {
     case Worth::squared:
         return sums[0] > 0.0 ? sums[1] * sums[1] / sums[0] : 0.0;
     case Worth::poisson:
-        return sums[1] > 0.0 ? sums[1] * std::log(sums[1] / sums[0]) : 0.0;
+        return sums[0] > 0.0 ? sums[0] * poisson_excess(sums[1] / sums[0]) : 0.0;
     case Worth::gini:
         return detail::squares(sums + first, task.n_planes - first);
     case Worth::entropy:

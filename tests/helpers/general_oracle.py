@@ -34,7 +34,9 @@ def rule_loss(loss: Loss, statistics: np.ndarray, rows: np.ndarray, labels: list
         weight, first, second = sums
         if loss.kind == "squared":
             return float(max(0.0, second - first**2 / weight))
-        return float(max(0.0, second - first * math.log(first / weight))) if first > 0 else 0.0
+        mean = 1.0 + first / weight
+        own = mean * math.log(mean) - mean + 1.0 if mean > 1e-12 else 1.0
+        return float(max(0.0, second - weight * own))
     if isinstance(loss, SampleLoss):
         inside = np.concatenate([np.arange(loss.start[row], loss.start[row + 1]) for row in rows])
         return sample_loss(loss, loss.target[inside], loss.weight[inside])

@@ -63,6 +63,11 @@ def in_units(problem: Problem) -> InUnits:
         unit = by * cost
         statistics = table.statistics / by
         loss: Loss = LinearLoss(problem.costs / cost) if isinstance(problem.loss, LinearLoss) else problem.loss
+    elif problem.loss == MomentLoss("squared"):
+        # Engines take the first of the sums for the weight: it is the targets that are divided.
+        target = _power(math.sqrt(_loss_unit(problem) / by))
+        unit = by * target * target
+        statistics, loss = table.statistics / (by * np.array([1.0, target, target * target])), problem.loss
     else:
         unit = _loss_unit(problem)
         statistics, loss = _divided(table.statistics, problem.loss, unit)
