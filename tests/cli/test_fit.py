@@ -35,7 +35,7 @@ def test_fit_shows_and_saves(credit, run, tmp_path):
     assert result.code == 0
     assert result.err == ""
     assert "income" in result.out
-    assert "it is proven that no model can make fewer" in result.out
+    assert "it is proven that no tree with these" in result.out
     assert f"on {credit.unseen}: " in result.out
     assert f"model   {path}" in result.out
     frame = pd.read_csv(credit.data, dtype={"zip code": str})
@@ -393,7 +393,7 @@ def test_terminal(credit):
     assert "Ctrl-C keeps the best" in text
     assert "\x1b[1;" in text
     assert "→" in text
-    assert "it is proven that no model can make fewer" in text
+    assert "it is proven that no tree with these" in text
 
 
 def _read(screen: int) -> bytes:

@@ -102,12 +102,15 @@ def test_data_cannot_end_its_script() -> None:
 
 def test_what_is_proven_is_said() -> None:
     """A proof is called one, and where there is none the page says so and names the bound."""
-    proven = " ".join(Page(render_report(shown_models.flowers()[0])).words)
-    assert "Proven optimal" in proven
-    assert "It is proven that no other model of its kind makes fewer" in proven
+    flowers = shown_models.flowers()[0]
+    proven = " ".join(Page(render_report(flowers)).words)
+    assert "Proven best for its cut points" in proven
+    same = f"with the same {flowers.certificate_.n_cuts} cut points of numbers"
+    assert f"It is proven that no other model of its kind {same} makes fewer" in proven
+    assert "other cut points are not excluded" in proven
     scored = " ".join(Page(render_report(shown_models.by_f1()[0])).words)
     assert "the F1 is" in scored
-    assert "It is proven that no other model of its kind has a higher one" in scored
+    assert "It is proven that no other model of its kind with the same" in scored
     open_end = " ".join(Page(render_report(shown_models.numbers()[0])).words)
     assert "Not proven optimal, gap 50.0 %" in open_end
     assert "It is not proven to be the best" in open_end

@@ -187,6 +187,14 @@ class TreeSolver:
             solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
         )
 
+    def sizes_on_grid(self, problem: Problem, root: Node, value: float, deadline: Deadline) -> SizedTrees:
+        """The best trees of all sizes over the thresholds of a problem, where its best tree is from all cuts.
+
+        Smaller trees might be better with other cuts, so that nothing is proven of them.
+        """
+        run = partial(self._search, problem, every_size=True)
+        return replace(_search_sizes(run, root, value, deadline), proven=False)
+
     def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> trees.TreeSolution:
         if problem.counts is not None:
             return trees.solve_counts(

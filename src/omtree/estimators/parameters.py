@@ -312,8 +312,9 @@ class FitParameters:
         "adaptive",
         "",
         'Where numeric columns may be cut: into `n_bins` bins of equal weight ("quantile") or where the label changes '
-        'most ("supervised"); between any two values ("exact", at most 254 of them). "adaptive" starts with quantiles '
-        "and cuts finer around the thresholds of the best tree, as long as that gives a better one.",
+        'most ("supervised"); between any two values ("exact"; at most 254 of them, except for binary trees without '
+        'constraints). "adaptive" starts with quantiles and cuts finer around the thresholds of the best tree, as long '
+        "as that gives a better one.",
         choices=("adaptive", "quantile", "supervised", "exact"),
     )
     cache_mb: float = parameter(

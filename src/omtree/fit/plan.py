@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 from joblib import effective_n_jobs  # type: ignore[import-untyped]
@@ -23,6 +24,7 @@ from omtree.engines.rules.preset import Paper
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.checker import check
+from omtree.fit.exact_cuts import ExactCuts, is_for_all_cuts
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.infeasibility import conflicting, in_words, nearest
 from omtree.fit.pose import Pose
@@ -34,7 +36,7 @@ from omtree.model.rule_facts import Reader
 from omtree.objectives import Objective, Score
 from omtree.objectives.error import Error
 from omtree.problem.graph import Categories
-from omtree.problem.problem import Path, Problem, leaves_of
+from omtree.problem.problem import Path, Problem, Solution, leaves_of
 from omtree.problem.rule_sums import TooManyRulesError
 from omtree.progress import reporter
 from omtree.sources.distant import rows_of
@@ -92,7 +94,9 @@ class Plan:
         check_losses(objective, training.target, training.weight)
         setting = self._setting(training)
         constraints = check_constraints(self.constraints, setting)
-        binning = "quantile" if self.binning == "adaptive" else self.binning
+        # All cuts are found in the raw values; until then features are coarse.
+        coarse = self.binning == "adaptive" or self._over_all_cuts(training, objective)
+        binning: Binning = "quantile" if coarse else cast(Binning, self.binning)
         features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
         if dropped:
             named = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
@@ -163,7 +167,12 @@ class Plan:
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
         thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
         if self.structure == "tree":
-            refined = thresholds.tree(features, search)
+            if self._over_all_cuts(training, objective):
+                coarse = ThresholdSearch(training, pose, self.n_bins, deadline, seed, progress)
+                exact = ExactCuts(training, pose, objective, search, deadline)
+                refined = exact.tree(features, partial(coarse.tree, features, search))
+            else:
+                refined = thresholds.tree(features, search)
             answer = refined.answer.after(deadline.elapsed)
             assert answer.root is not None
             problem, training = rows_of(refined.problem, training, leaves_of(answer.root))
@@ -189,6 +198,15 @@ class Plan:
             found = replace(found, status="interrupted")
         problem, training = rows_of(prepared.problem, training, found.paths)
         return Outcome.of_rules(self._reader(problem, objective, training), found, prepared.rounds), training
+
+    def _over_all_cuts(self, training: Training, objective: Objective) -> bool:
+        """Whether the tree is sought over all cuts of the raw values."""
+        plain = not self.constraints and self.preset is None
+        return (
+            self.binning == "exact"
+            and self.structure == "tree"
+            and is_for_all_cuts(objective, training, binary=self.splits == "binary", plain=plain)
+        )
 
     def _pose(
         self,
@@ -273,7 +291,9 @@ class Plan:
                 self.structure,
                 self.splits,
                 cuts_in_words(self.binning, self.n_bins, problem.table.features, outcome.rounds),
+                all_cuts=found.all_cuts,
             ),
+            **_cuts(found, problem.table.features, training),
             lp_value=found.lp_value,
             exact_pricing=found.exact_pricing,
             columns=found.columns,
@@ -299,3 +319,14 @@ class Plan:
         )
         seconds = {**found.seconds, "check": deadline.elapsed - solved}
         return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
+
+
+def _cuts(found: Solution, features: Sequence[Feature], training: Training) -> dict[str, Any]:
+    """Whether what is proven holds wherever numbers are cut, and at how many points they may be cut otherwise."""
+    numeric = [feature for feature in features if feature.thresholds is not None]
+    n_cuts = sum(len(feature.thresholds) for feature in numeric if feature.thresholds is not None)
+    if not numeric:
+        return {}
+    if found.all_cuts or not any(training.many_valued(feature, feature.n_values) for feature in numeric):
+        return {"cuts": "all"}
+    return {"cuts": "some", "n_cuts": n_cuts}

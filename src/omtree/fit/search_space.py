@@ -9,7 +9,12 @@ from omtree.problem.problem import Problem
 
 
 def search_space(
-    problem: Problem, structure: Literal["rules", "tree"], splits: Literal["multiway", "binary"], cuts: str
+    problem: Problem,
+    structure: Literal["rules", "tree"],
+    splits: Literal["multiway", "binary"],
+    cuts: str,
+    *,
+    all_cuts: bool = False,
 ) -> str:
     """The models an engine chooses from, in a sentence.
 
@@ -20,6 +25,8 @@ def search_space(
     splits : {"multiway", "binary"}
     cuts : str
         Where numbers are cut, in words.
+    all_cuts : bool
+        Whether that is anywhere, so that the conditions on the table's thresholds are not all there are.
     """
     features = problem.table.features
     if structure == "tree":
@@ -29,7 +36,8 @@ def search_space(
             f"all sets of at most {problem.max_leaves:,} disjoint rules "
             f"of at most {problem.max_depth} {'condition' if problem.max_depth == 1 else 'conditions'}"
         )
-    text = f"{kind} over {problem.graph.n_conditions:,} conditions on {len(features)} features"
+    conditions = "all" if all_cuts else f"{problem.graph.n_conditions:,}"
+    text = f"{kind} over {conditions} conditions on {len(features)} features"
     if any(feature.kind == "numeric" for feature in features):
         text += f" (numbers cut {cuts})"
     return text

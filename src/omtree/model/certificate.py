@@ -43,6 +43,11 @@ class Certificate:
         Rules (leaves) of the model, and most conditions in one.
     search_space : str
         The models among which the bound holds.
+    cuts : {"all", "some", ""}
+        Whether these models cut numbers anywhere or at some points only; empty where no numbers are cut, or where it is
+        not known.
+    n_cuts : int
+        At how many points, where it is some.
     lp_value : float or None
         Optimum of the linear relaxation, where it was solved: over all rules if `exact_pricing`, otherwise over those
         that were generated.
@@ -82,6 +87,8 @@ class Certificate:
     leaves: int = 0
     depth: int = 0
     search_space: str = ""
+    cuts: Literal["all", "some", ""] = ""
+    n_cuts: int = 0
     lp_value: float | None = None
     exact_pricing: bool | None = None
     columns: int = 0
@@ -145,16 +152,19 @@ class Certificate:
     def _verdict(self) -> str:
         """What is proven, in a sentence."""
         value, bound = number(self.value), number(self.bound)
+        model = self._compared
         if self.counted:
-            verb, rest = f"the model makes {value} {self.unit_of(self.value)}", f"no model can make fewer than {bound}"
-            none = "no model can make fewer"
+            verb = f"the model makes {value} {self.unit_of(self.value)}"
+            none, rest = f"no {model} can make fewer", f"no {model} can make fewer than {bound}"
         elif self.score:
-            verb, none = f"the {self.score} of the model is {number(1.0 - self.value)}", "no model's is higher"
-            rest = f"no model's is above {number(1.0 - self.bound)}"
+            verb, none = f"the {self.score} of the model is {number(1.0 - self.value)}", f"no {model} has a higher one"
+            rest = f"no {model} has one above {number(1.0 - self.bound)}"
         else:
-            verb, rest = f"the {self.unit} of the model is {value}", f"no model's is below {bound}"
-            none = "no model's is lower"
+            verb, rest = f"the {self.unit} of the model is {value}", f"no {model} has one below {bound}"
+            none = f"no {model} has a lower one"
         match self.status:
+            case "optimal" if self.cuts == "some":
+                return f"best found: {verb}; it is proven that {none}, and other cut points are not excluded"
             case "optimal":
                 return f"optimal: {verb}, and it is proven that {none}"
             case "gap_reached":
@@ -167,6 +177,18 @@ class Certificate:
                 return f"interrupted: {verb}, and {rest}"
             case "infeasible":
                 return "infeasible: no model meets the limits and constraints"
+
+    @property
+    def _compared(self) -> str:
+        """What the model is compared with: all others, or those with its cut points."""
+        kind = "tree" if self.structure == "tree" else "set of rules"
+        match self.cuts:
+            case "all":
+                return f"{kind} over any cut points"
+            case "some":
+                return f"{kind} with these {_count(self.n_cuts, 'cut point', 'cut points')}"
+            case "":
+                return "model"
 
 
 def _relative(value: float, bound: float) -> float:

@@ -163,6 +163,7 @@ class Solution:
 
     `value` and `bound` are in the units of the problem's costs. `paths` is empty exactly when the problem is
     infeasible; `reason` then says why. `ended` says why an engine that looks at a part of the rules looked at no more.
+    With `all_cuts` the bound holds wherever numbers are cut, not at the thresholds of the table alone.
     """
 
     paths: tuple[Path, ...]
@@ -177,6 +178,7 @@ class Solution:
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     ended: str = ""
+    all_cuts: bool = False
 
     def times(self, unit: float) -> Solution:
         """The same with losses in other units, of which one is so many of those."""

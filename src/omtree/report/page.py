@@ -78,7 +78,7 @@ def render_report(
     >>> from omtree import OptimalTreeClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = OptimalTreeClassifier(max_depth=2).fit(X, y)
-    >>> "Proven optimal" in render_report(model, X, y)
+    >>> "Proven best for its cut points" in render_report(model, X, y)
     True
     """
     scores = []
@@ -142,7 +142,7 @@ def _size(certificate: Certificate) -> str:
 
 def _badge(certificate: Certificate) -> str:
     if certificate.status == "optimal":
-        return "Proven optimal"
+        return "Proven best for its cut points" if certificate.cuts == "some" else "Proven optimal"
     return f"Not proven optimal, gap {_gap(certificate)}"
 
 
@@ -168,7 +168,14 @@ def _proof(certificate: Certificate) -> list[str]:
         less = "has a lower one"
     among = f" Compared were {certificate.search_space}." if certificate.search_space else ""
     if certificate.status == "optimal":
-        sentences.append(f"It is proven that no other model of its kind {less}.{among}")
+        if certificate.cuts == "some":
+            sentences.append(
+                f"It is proven that no other model of its kind with the same {certificate.n_cuts:,} cut points of "
+                f"numbers {less}; other cut points are not excluded.{among}"
+            )
+        else:
+            over = ", wherever it cuts numbers," if certificate.cuts == "all" else ""
+            sentences.append(f"It is proven that no other model of its kind{over} {less}.{among}")
         sentences.append("The proof is about the training data; new data can only be judged by a test on new data.")
         return sentences
     why = {

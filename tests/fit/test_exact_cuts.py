@@ -1,0 +1,158 @@
+"""Fits over all cuts: the optimum of every tree that can be said of the raw columns, and a certificate that says so."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import omtree
+from helpers.cut_oracle import Cuttable, best_binary
+from omtree.data.columns import read_columns
+from omtree.data.table import Feature
+from omtree.engines.trees.all_cuts import CutNode
+from omtree.fit.views import raw_tree, views_of
+
+
+def _frame(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    """A number with and one without missing cells, an ordinal and a nominal column."""
+    number = np.where(rng.random(n) < 0.3, np.nan, rng.integers(0, 5, n) / 4)
+    level = pd.Categorical(rng.choice(["low", "mid", "high"], n), ["low", "mid", "high"], ordered=True)
+    colour = pd.Series(rng.choice(["red", "green", "blue", "grey"], n), dtype="object")
+    return pd.DataFrame({"number": number, "other": rng.normal(size=n), "level": level, "colour": colour})
+
+
+def _orders(frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Every way to order a column such that its cuts are the splits it allows."""
+    number = frame["number"].to_numpy()
+    views = [np.where(np.isnan(number), -99.0, number), np.where(np.isnan(number), 99.0, number)]
+    views.append(frame["other"].to_numpy())
+    views.append(frame["level"].cat.codes.to_numpy().astype(float))
+    colours = sorted(set(frame["colour"]))
+    for size in range(1, len(colours)):
+        for group in itertools.combinations(colours, size):
+            views.append(frame["colour"].isin(group).to_numpy().astype(float))
+    return np.array(views)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_classifier_against_every_tree(seed: int) -> None:
+    """Errors over mixed columns with missing cells and weights: the value is the least of all binary trees."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 12))
+    frame, labels = _frame(rng, n), rng.integers(0, 2 + seed % 2, n)
+    labels[:2] = [0, 1]
+    weight = rng.integers(1, 4, n).astype(float) if seed % 3 == 0 else np.ones(n)
+    depth, leaves, support = [(2, 4, 1.0), (2, 3, 2.0), (3, 8, 1.0), (3, 5, 2.0)][seed % 4]
+    data = Cuttable.errors(_orders(frame), labels.tolist(), weight.tolist(), weight.tolist())
+    model = omtree.OptimalTreeClassifier(
+        max_depth=depth,
+        max_leaves=min(leaves, n),
+        min_samples_leaf=int(support),
+        splits="binary",
+        binning="exact",
+        feature_kinds={"level": "ordinal"},
+    )
+    model.fit(frame, labels, sample_weight=weight)
+    certificate = model.certificate_
+    assert certificate.value == best_binary(data, depth, min(leaves, n), support)
+    assert certificate.status == "optimal"
+    assert certificate.cuts == "all"
+    assert weight[model.predict(frame) != labels].sum() == certificate.value
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_regressor_against_every_tree(seed: int) -> None:
+    """Squared loss over mixed columns with missing cells and weights: the value is the least of all binary trees."""
+    rng = np.random.default_rng(100 + seed)
+    n = int(rng.integers(6, 11))
+    frame, target = _frame(rng, n), rng.normal(100.0, 5.0, n)
+    weight = rng.uniform(0.5, 2.0, n) if seed % 2 else np.ones(n)
+    depth, leaves = [(2, 4), (2, 3), (3, 6)][seed % 3]
+    data = Cuttable.squares(_orders(frame), target.tolist(), weight.tolist())
+    model = omtree.OptimalTreeRegressor(
+        max_depth=depth, max_leaves=leaves, min_samples_leaf=1e-9, splits="binary", binning="exact"
+    )
+    model.fit(frame, target, sample_weight=weight)
+    assert model.certificate_.value == pytest.approx(best_binary(data, depth, leaves, 0.0), abs=1e-7)
+    assert model.certificate_.status == "optimal"
+    attained = float((weight * (model.predict(frame) - target) ** 2).sum())
+    assert attained == pytest.approx(model.certificate_.value, abs=1e-6)
+
+
+def _wave(n: int = 600) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, 3))
+    return X, (np.sin(3 * X[:, 0]) + X[:, 1] > rng.normal(0, 0.2, n)).astype(int)
+
+
+def test_more_values_than_codes() -> None:
+    """Columns of hundreds of values are cut anywhere, better than at adaptive thresholds, and it is said so."""
+    X, y = _wave()
+    common = {"max_depth": 3, "splits": "binary", "min_samples_leaf": 1}
+    exact = omtree.OptimalTreeClassifier(binning="exact", **common).fit(X, y)
+    adaptive = omtree.OptimalTreeClassifier(**common).fit(X, y)
+    assert exact.certificate_.status == "optimal"
+    assert exact.certificate_.value < adaptive.certificate_.value
+    assert "no tree over any cut points can make fewer" in str(exact.certificate_)
+    headline = str(adaptive.certificate_).splitlines()[0]
+    assert headline.startswith("best found")
+    assert "other cut points are not excluded" in headline
+    assert f"these {adaptive.certificate_.n_cuts} cut points" in headline
+
+
+def test_few_values_are_all_cuts() -> None:
+    """Where bins keep all values apart, what is proven of the bins is proven of all cuts."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 4, (80, 3)).astype(float)
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    assert omtree.OptimalTreeClassifier(max_depth=2).fit(X, y).certificate_.cuts == "all"
+
+
+def test_limits_over_all_cuts() -> None:
+    """Whenever the time ends, the bound over all cuts is at most the optimum, and the value no less than it."""
+    X, y = _wave(300)
+    common = {"max_depth": 3, "splits": "binary", "binning": "exact"}
+    optimum = omtree.OptimalTreeClassifier(time_limit=None, **common).fit(X, y).certificate_.value
+    for limit in (0.01, 0.05, 0.2):
+        certificate = omtree.OptimalTreeClassifier(time_limit=limit, **common).fit(X, y).certificate_
+        assert certificate.bound <= optimum <= certificate.value
+
+
+def test_smaller_trees_claim_no_proof() -> None:
+    """Trees of other sizes come from the cuts of the largest, and only what is proven is said of them."""
+    X, y = _wave(300)
+    model = omtree.OptimalTreeClassifier(max_depth=2, splits="binary", binning="exact", min_samples_leaf=1).fit(X, y)
+    for leaves in (1, 2, 3):
+        smaller = model.with_leaves(leaves).certificate_
+        alone = omtree.OptimalTreeClassifier(
+            max_depth=2, max_leaves=leaves, splits="binary", binning="exact", min_samples_leaf=1
+        ).fit(X, y)
+        assert smaller.bound <= alone.certificate_.value <= smaller.value
+
+
+def test_balanced_errors_over_all_cuts() -> None:
+    """Costs by class are weights of rows: balanced errors are proven over all cuts as well."""
+    X, y = _wave(200)
+    model = omtree.OptimalTreeClassifier(
+        max_depth=2, objective="balanced_error", splits="binary", binning="exact", min_samples_leaf=1
+    ).fit(X, y)
+    assert model.certificate_.cuts == "all"
+    assert model.certificate_.status == "optimal"
+    rates = [(model.predict(X)[y == k] != k).mean() for k in (0, 1)]
+    assert model.certificate_.value == pytest.approx(np.mean(rates))
+
+
+def test_many_levels_in_order_and_alone() -> None:
+    """A nominal column with many levels is cut along the target and one level at a time."""
+    columns = read_columns(pd.DataFrame({"colour": list("abcdefg")}))
+    feature = Feature("colour", 0, "nominal", 7, False, levels=tuple("abcdefg"), target_order=(6, 5, 4, 3, 2, 1, 0))
+    views = views_of(columns, [feature], "groups")
+    assert len(views) == 8
+    along = raw_tree(CutNode(0, 0, 1.0, 2.0, CutNode(0), CutNode(1)), views)
+    assert [set(part.codes) for part, _ in along.branches] == [{6, 5}, {4, 3, 2, 1, 0}]
+    alone = raw_tree(CutNode(0, 3, 0.0, 1.0, CutNode(0), CutNode(1)), views)
+    assert [set(part.codes) for part, _ in alone.branches] == [{2}, {0, 1, 3, 4, 5, 6}]
