@@ -42,19 +42,6 @@ omtree::RowSamples row_samples(const nb::tuple &parts) {
 
 std::unique_ptr<omtree::RuleLoss> rule_loss(const nb::tuple &parts) {
     const auto kind = nb::cast<std::string>(parts[0]);
-    if (kind == "linear") {
-        const auto costs = nb::cast<Matrix<double>>(parts[1]);
-        return omtree::linear_loss({costs.data(), costs.data() + costs.size()}, static_cast<int>(costs.shape(1)));
-    }
-    if (kind == "gini" || kind == "entropy") {
-        return omtree::impurity_loss(kind == "entropy", nb::cast<int>(parts[1]));
-    }
-    if (kind == "squared") {
-        return omtree::squared_loss();
-    }
-    if (kind == "poisson") {
-        return omtree::poisson_loss();
-    }
     if (kind == "quantile") {
         return omtree::quantile_loss(row_samples(parts), nb::cast<double>(parts[4]));
     }
@@ -70,7 +57,12 @@ std::unique_ptr<omtree::RuleLoss> rule_loss(const nb::tuple &parts) {
             },
             n_labels);
     }
-    throw nb::value_error("RuleJudge: this kind of loss is not known");
+    if (parts.size() != 5) {
+        throw nb::value_error("RuleJudge: this kind of loss is not known");
+    }
+    const auto costs = nb::cast<Vector<double>>(parts[4]);
+    return omtree::formula_loss(omtree::loss_named(kind), nb::cast<int>(parts[1]), nb::cast<int>(parts[3]),
+                                {costs.data(), costs.data() + costs.size()});
 }
 
 /// The statistics of a rule with these rows.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -64,29 +65,41 @@ omtree::SearchFeature search_feature(const std::string &family, int n_codes, boo
     return feature;
 }
 
+/// Which sums decide the loss of a leaf, and how.
+void set_loss(const nb::tuple &parts, int n_sums, omtree::SearchProblem &problem) {
+    const auto costs = nb::cast<Vector<double>>(parts[4]);
+    problem.loss = omtree::loss_named(nb::cast<std::string>(parts[0]));
+    problem.n_classes = nb::cast<int>(parts[1]);
+    problem.n_weights = nb::cast<int>(parts[2]);
+    problem.costs = view(costs);
+    const std::size_t n_labels = nb::cast<std::size_t>(parts[3]);
+    const bool linear = problem.loss == omtree::Loss::linear;
+    if (problem.n_classes != n_sums || n_sums > 256 || (linear && costs.size() != n_sums * n_labels) || n_labels == 0) {
+        throw nb::value_error("The loss must be of at most 256 sums, those that are counted.");
+    }
+}
+
 void bind_search(nb::module_ &m) {
     m.def(
         "search_trees",
-        [](Matrix<std::uint8_t> codes, Matrix<double> counts, Matrix<double> costs, const std::vector<int> &columns,
+        [](Matrix<std::uint8_t> codes, Matrix<double> counts, const nb::tuple &loss, const std::vector<int> &columns,
            const std::vector<int> &n_codes, const std::vector<std::string> &families,
            const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
            int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
            double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size) {
-            if (costs.shape(0) != counts.shape(1) || costs.shape(1) == 0) {
-                throw nb::value_error("search_trees: costs must have a row per class and a column per label");
-            }
-            if (counts.shape(1) > 256) {
-                throw nb::value_error("search_trees: there may be at most 256 classes");
-            }
             omtree::SearchProblem problem;
+            set_loss(loss, static_cast<int>(counts.shape(1)), problem);
             for (std::size_t i = 0; i < columns.size(); ++i) {
                 problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
                                                           codes.data() + columns[i] * codes.shape(1)));
             }
             problem.n_rows = counts.shape(0);
-            problem.n_classes = static_cast<int>(counts.shape(1));
             problem.counts = {counts.data(), counts.size()};
-            problem.costs = {costs.data(), costs.size()};
+            problem.whole_weights = true;
+            for (std::size_t i = 0; i < counts.size(); ++i) {
+                const bool weight = static_cast<int>(i % counts.shape(1)) < problem.n_weights;
+                problem.whole_weights &= !weight || problem.counts[i] == std::floor(problem.counts[i]);
+            }
             problem.max_depth = max_depth;
             problem.max_leaves = max_leaves;
             problem.min_support = min_support;
@@ -108,7 +121,7 @@ void bind_search(nb::module_ &m) {
                 interruptibly(control.cancelled, [&] { result = omtree::search_trees(problem, control); });
             return search_answer(result, interrupted);
         },
-        nb::arg("codes"), nb::arg("counts"), nb::arg("costs"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
+        nb::arg("codes"), nb::arg("counts"), nb::arg("loss"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
         nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
         nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
         nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
@@ -164,22 +177,19 @@ void bind_joint_counts(nb::module_ &m) {
           });
     m.def(
         "search_tables",
-        [](nb::callable tables, Vector<double> totals, Matrix<double> costs, const std::vector<int> &n_codes,
+        [](nb::callable tables, Vector<double> totals, const nb::tuple &loss, const std::vector<int> &n_codes,
            const std::vector<std::string> &families, const std::vector<bool> &has_missing,
            const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, double min_support, bool binary,
            int max_children, int n_threads, std::size_t cache_bytes, std::size_t table_bytes, double seconds,
            bool whole, bool every_size) {
-            if (costs.shape(0) != totals.size() || costs.shape(1) == 0 || totals.size() > 256) {
-                throw nb::value_error("search_tables: costs must have a row for each of at most 256 classes");
-            }
             omtree::SearchProblem problem;
+            set_loss(loss, static_cast<int>(totals.size()), problem);
             for (std::size_t i = 0; i < n_codes.size(); ++i) {
                 problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i], nullptr));
             }
             problem.n_rows = 1;
-            problem.n_classes = static_cast<int>(totals.size());
             problem.counts = view(totals);
-            problem.costs = {costs.data(), costs.size()};
+            problem.whole_weights = whole;
             problem.max_depth = max_depth;
             problem.max_leaves = max_leaves;
             problem.min_support = min_support;
@@ -192,12 +202,11 @@ void bind_joint_counts(nb::module_ &m) {
             control->until = moment(seconds);
             CalledSource source(std::move(tables), control);
             omtree::SearchResult result;
-            const bool interrupted = interruptibly(control->cancelled, [&] {
-                result = omtree::search_tables(problem, source, whole, table_bytes, *control);
-            });
+            const bool interrupted = interruptibly(
+                control->cancelled, [&] { result = omtree::search_tables(problem, source, table_bytes, *control); });
             return search_answer(result, interrupted);
         },
-        nb::arg("tables"), nb::arg("totals"), nb::arg("costs"), nb::kw_only(), nb::arg("n_codes"), nb::arg("families"),
+        nb::arg("tables"), nb::arg("totals"), nb::arg("loss"), nb::kw_only(), nb::arg("n_codes"), nb::arg("families"),
         nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
         nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
         nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));

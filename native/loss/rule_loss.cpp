@@ -1,7 +1,5 @@
 #include "loss/rule_loss.hpp"
 
-#include "loss/poisson.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,80 +12,23 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::infinity();
 
-class LinearLoss final : public RuleLoss {
+class FormulaLoss final : public RuleLoss {
   public:
-    LinearLoss(std::vector<double> costs, int n_labels)
-        : costs_(std::move(costs)), n_labels_(n_labels), n_strata_(static_cast<int>(costs_.size()) / n_labels) {}
+    FormulaLoss(Loss loss, int n_sums, int n_labels, std::vector<double> costs)
+        : loss_(loss), costs_(std::move(costs)), terms_{n_sums, 0, n_labels, costs_.data(), nullptr} {}
 
-    int n_labels() const override { return n_labels_; }
+    int n_labels() const override { return terms_.n_labels; }
     Verdict judge(const double *statistics, RowNumbers, const char *allowed) const override {
-        Verdict best{none, 0};
-        for (int label = 0; label < n_labels_; ++label) {
-            if (allowed != nullptr && !allowed[label]) {
-                continue;
-            }
-            double sum = 0.0;
-            for (int s = 0; s < n_strata_; ++s) {
-                sum += statistics[s] * costs_[s * n_labels_ + label];
-            }
-            if (sum < best.loss) {
-                best = {sum, label};
-            }
-        }
-        return best;
+        LossTerms terms = terms_;
+        terms.allowed = allowed;
+        const int label = leaf_label(loss_, statistics, terms);
+        return label < 0 ? Verdict{none, 0} : Verdict{leaf_loss(loss_, statistics, terms), label};
     }
 
   private:
+    Loss loss_;
     std::vector<double> costs_;
-    int n_labels_;
-    int n_strata_;
-};
-
-class ImpurityLoss final : public RuleLoss {
-  public:
-    ImpurityLoss(bool entropy, int n_classes) : entropy_(entropy), n_classes_(n_classes) {}
-
-    int n_labels() const override { return n_classes_; }
-    Verdict judge(const double *statistics, RowNumbers, const char *allowed) const override {
-        int label = -1;
-        double weight = 0.0;
-        for (int c = 0; c < n_classes_; ++c) {
-            weight += statistics[c];
-            if ((allowed == nullptr || allowed[c]) && (label < 0 || statistics[c] > statistics[label])) {
-                label = c;
-            }
-        }
-        if (label < 0) {
-            return {none, 0};
-        }
-        double loss = 0.0;
-        for (int c = 0; c < n_classes_ && weight > 0.0; ++c) {
-            const double share = std::max(0.0, statistics[c] / weight);
-            loss += entropy_ ? (share > 0.0 ? -statistics[c] * std::log(share) : 0.0) : statistics[c] * (1.0 - share);
-        }
-        return {std::max(0.0, loss), label};
-    }
-
-  private:
-    bool entropy_;
-    int n_classes_;
-};
-
-class SquaredLoss final : public RuleLoss {
-  public:
-    Verdict judge(const double *statistics, RowNumbers, const char *) const override {
-        const double weight = statistics[0];
-        const double sum = statistics[1];
-        return {weight > 0.0 ? std::max(0.0, statistics[2] - sum * sum / weight) : 0.0, 0};
-    }
-};
-
-class PoissonLoss final : public RuleLoss {
-  public:
-    Verdict judge(const double *statistics, RowNumbers, const char *) const override {
-        const double weight = statistics[0];
-        return {weight > 0.0 ? std::max(0.0, statistics[2] - weight * poisson_excess(statistics[1] / weight)) : 0.0, 0};
-    }
+    LossTerms terms_;
 };
 
 /// Samples in the order of their targets, so that those of a set of rows come out sorted without sorting.
@@ -243,20 +184,8 @@ class AnyRowLoss final : public RuleLoss {
 
 } // namespace
 
-std::unique_ptr<RuleLoss> linear_loss(std::vector<double> costs, int n_labels) {
-    return std::make_unique<LinearLoss>(std::move(costs), n_labels);
-}
-
-std::unique_ptr<RuleLoss> impurity_loss(bool entropy, int n_classes) {
-    return std::make_unique<ImpurityLoss>(entropy, n_classes);
-}
-
-std::unique_ptr<RuleLoss> squared_loss() {
-    return std::make_unique<SquaredLoss>();
-}
-
-std::unique_ptr<RuleLoss> poisson_loss() {
-    return std::make_unique<PoissonLoss>();
+std::unique_ptr<RuleLoss> formula_loss(Loss loss, int n_sums, int n_labels, std::vector<double> costs) {
+    return std::make_unique<FormulaLoss>(loss, n_sums, n_labels, std::move(costs));
 }
 
 std::unique_ptr<RuleLoss> quantile_loss(RowSamples samples, double level) {

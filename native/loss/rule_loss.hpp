@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "loss/additive.hpp"
+
 namespace omtree {
 
 using RowNumbers = std::span<const std::uint32_t>;
@@ -29,20 +31,8 @@ class RuleLoss {
     virtual Verdict judge(const double *statistics, RowNumbers rows, const char *allowed) const = 0;
 };
 
-/// Statistics are weights of strata (classes, or classes within groups); a label costs what each stratum costs under
-/// it: `costs` is strata x labels.
-std::unique_ptr<RuleLoss> linear_loss(std::vector<double> costs, int n_labels);
-
-/// Statistics are weights of classes. Gini: weight times the chance that two draws differ. Entropy: weight times the
-/// entropy in nats.
-std::unique_ptr<RuleLoss> impurity_loss(bool entropy, int n_classes);
-
-/// Statistics are weight, sum of targets and sum of squared targets: the squared distance from the mean.
-std::unique_ptr<RuleLoss> squared_loss();
-
-/// Statistics are weight, sum of x and sum of (1 + x) log(1 + x) - x, where targets are 1 + x: half the deviance of a
-/// Poisson mean.
-std::unique_ptr<RuleLoss> poisson_loss();
+/// A formula of the statistics; `costs` is statistics x labels where it is linear.
+std::unique_ptr<RuleLoss> formula_loss(Loss loss, int n_sums, int n_labels, std::vector<double> costs = {});
 
 /// Losses that the samples of each row decide: row i has the samples start[i] .. start[i + 1] - 1.
 struct RowSamples {

@@ -122,14 +122,11 @@ bool CodeBits::count_table(const Shared<std::int32_t> &shared, const Samples<std
         size > std::size_t{32} << 20) {
         return false;
     }
-    if (table_id_ != samples.id) {
-        if (id_ != samples.id) {
-            build(shared, samples, used, -1);
-        }
-        table.assign(size, 0);
-        count(shared, node_, table.data());
-        table_id_ = samples.id;
+    if (id_ != samples.id) {
+        build(shared, samples, used, -1);
     }
+    table.assign(size, 0);
+    count(shared, node_, table.data());
     return true;
 }
 

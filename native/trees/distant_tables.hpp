@@ -47,9 +47,8 @@ template <typename Count> class TableCounter final : public Counter<Count> {
 };
 
 /// The same search over joint tables. The problem has no rows of its own but one that stands for all: its counts are
-/// the weight by class. `whole` is whether all weights are whole numbers, and `bytes` the room for tables.
-SearchResult search_tables(const SearchProblem &problem, JointSource &source, bool whole, std::size_t bytes,
-                           Control &control);
+/// the weight by class. `bytes` is the room for tables.
+SearchResult search_tables(const SearchProblem &problem, JointSource &source, std::size_t bytes, Control &control);
 
 extern template class TableCounter<std::int32_t>;
 extern template class TableCounter<double>;

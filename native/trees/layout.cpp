@@ -77,7 +77,7 @@ const Count *Shared<Count>::slab(const std::vector<Count> &cube, const std::vect
     const std::size_t table = static_cast<std::size_t>(n_codes) * width;
     const std::size_t size = static_cast<std::size_t>(problem.features[feature].n_codes) * width;
     const Count *first = cube.data() + static_cast<std::size_t>(first_code[feature]) * width;
-    if constexpr (!std::is_same_v<Count, std::int32_t>) {
+    if (!subtracts) {
         room.assign(size, 0);
         for (const std::uint8_t code : codes) {
             add_counts(room.data(), first + code * table, size, room.data());
@@ -114,7 +114,7 @@ template <typename Count> void OpenFeatures::find(const Shared<Count> &shared, c
     lane_of_.assign(shared.place.size(), {-1, -1});
     for (const auto &group : shared.groups) {
         LaneGroup lanes{group.offset, 0, group.subsets, {}};
-        for (int lane = 0; lane < 16; ++lane) {
+        for (int lane = 0; lane < n_lanes<Count>; ++lane) {
             const bool open = lane < static_cast<int>(group.features.size()) && !used[group.features[lane]];
             lanes.penalty[lane] = open ? 0 : no_leaf;
             if (open) {

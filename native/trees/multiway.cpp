@@ -15,6 +15,9 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
       // The other half is for the search without a limit on leaves.
       cache(problem.every_size ? problem.cache_bytes : problem.cache_bytes / 2), total(total) {
     support = static_cast<std::int32_t>(std::min(2e9, std::max(1.0, std::ceil(problem.min_support * (1.0 - 1e-9)))));
+    whole_losses = std::is_same_v<Count, std::int32_t> && cost.unit() && total < no_leaf &&
+                   problem.counting != Counting::histogram;
+    subtracts = problem.whole_weights;
     int widest = 2;
     place.resize(problem.features.size());
     std::vector<int> grouped;
@@ -32,6 +35,7 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
             width += feature.n_codes * problem.n_classes;
         }
     }
+    constexpr int lanes = n_lanes<Count>;
     width = (width + 15) / 16 * 16;
     const auto kind = [&](int f) {
         return std::pair(problem.features[f].family == Family::subset, problem.features[f].n_codes);
@@ -39,7 +43,7 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
     std::stable_sort(grouped.begin(), grouped.end(), [&](int a, int b) { return kind(a) < kind(b); });
     for (const int f : grouped) {
         const auto [subsets, k] = kind(f);
-        if (groups.empty() || groups.back().features.size() == 16 || groups.back().subsets != subsets) {
+        if (groups.empty() || groups.back().features.size() == lanes || groups.back().subsets != subsets) {
             groups.push_back({0, 0, subsets, {}});
         }
         groups.back().features.push_back(f);
@@ -48,9 +52,9 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
     for (Group &group : groups) {
         group.offset = width;
         for (int lane = 0; lane < static_cast<int>(group.features.size()); ++lane) {
-            place[group.features[lane]] = {width + lane, 16 * problem.n_classes, 16};
+            place[group.features[lane]] = {width + lane, lanes * problem.n_classes, lanes};
         }
-        width += group.k * problem.n_classes * 16;
+        width += group.k * problem.n_classes * lanes;
         scratch = std::max(scratch, split_scratch(group.k, problem.n_classes, problem.max_leaves, group.subsets));
     }
     if (problem.max_children > 0) {
@@ -70,7 +74,7 @@ Searcher<Count>::Searcher(Shared<Count> &shared, Control &control, std::unique_p
     for (int depth = 0; depth <= std::max(2, problem_.max_depth); ++depth) {
         levels_.push_back(std::make_unique<Level>());
     }
-    at_once_ = std::is_same_v<Count, std::int32_t> && shared.cost.unit() && shared.total < no_leaf;
+    at_once_ = problem_.counting != Counting::histogram;
     scratch_.resize(shared.scratch / 8 + 8);
 }
 
@@ -124,7 +128,6 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
         return;
     }
     const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * width;
-    constexpr bool whole_numbers = std::is_same_v<Count, std::int32_t>; // which can be added and taken away again
     bool counted = false;
     bool tables = false;
     split(level, feature, budget, upper, out, record, problem_.use_bounds, depth - 1,
@@ -154,7 +157,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                   if (tables && problem_.use_bounds) {
                       raise_floors(level, feature);
                   }
-                  for (int code = 1; tables && whole_numbers && code < f.n_codes; ++code) {
+                  for (int code = 1; tables && shared_.subtracts && code < f.n_codes; ++code) {
                       Count *plane = level.cube.data() + code * table;
                       add_counts(plane, plane - table, table, plane);
                   }

@@ -67,7 +67,9 @@ template <typename Count> struct Shared {
     std::size_t scratch = 0;
     std::vector<int> most_leaves; ///< by depth
     double total = 0.0;
-    std::int32_t support = 1; ///< least weight of a leaf where all weights are integers
+    std::int32_t support = 1;  ///< least weight of a leaf where all weights are integers
+    bool whole_losses = false; ///< whether all losses are whole numbers that the kernels for those can hold
+    bool subtracts = false;    ///< whether counts may be taken from sums of them: no weight is left by rounding then
     std::optional<AnySizeBounds> any_size;
 
     Shared(const SearchProblem &problem, double total);
@@ -123,8 +125,7 @@ class CodeBits {
     bool count_cube(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
                     const std::vector<char> &used, int feature, const std::function<void()> &check,
                     const std::int32_t *whole, std::vector<std::int32_t> &cube);
-    /// Joint counts of all pairs of features, kept for as long as the samples are the same; false likewise.
-    std::uint64_t table_id() const { return table_id_; } ///< the samples that were counted last
+    /// Joint counts of all pairs of features; false likewise.
     bool count_table(const Shared<std::int32_t> &shared, const Samples<std::int32_t> &samples,
                      const std::vector<char> &used, std::vector<std::int32_t> &table);
 
@@ -134,7 +135,6 @@ class CodeBits {
     void count(const Shared<std::int32_t> &shared, const BitNode &node, std::int32_t *to);
 
     std::uint64_t id_ = 0;
-    std::uint64_t table_id_ = 0;
     BitNode node_;
     BitNode part_;
     std::vector<std::int32_t> pairs_;
@@ -201,6 +201,7 @@ template <typename Count> class Searcher {
 
     /// One more split into leaves, from the counts of all features.
     void last_split(const Count *histogram, int budget, const std::vector<double> &upper, Values &out);
+    void split_groups(const Count *histogram, int most, double *best);
     void last_feature(const Count *counts, int feature, int budget, const std::vector<double> &upper, Values &out,
                       bool record);
     /// Two more levels, the first of them on this feature, from its joint counts with all features. The floors of its

@@ -10,10 +10,23 @@ RowCounter<Count>::RowCounter(const Shared<Count> &shared)
     : shared_(shared), problem_(shared.problem), n_features_(static_cast<int>(shared.problem.features.size())),
       n_classes_(shared.problem.n_classes) {}
 
+/// What a sample counts: `add(sum, weight)`.
+template <typename Count>
+template <typename Add>
+void RowCounter<Count>::each(const Samples<Count> &samples, std::size_t i, const Add &add) const {
+    if (!samples.label.empty()) {
+        add(samples.label[i], samples.weight[i]);
+        return;
+    }
+    for (int s = 0; s < n_classes_; ++s) {
+        add(s, samples.weight[i * n_classes_ + s]);
+    }
+}
+
 template <typename Count> std::vector<Count> RowCounter<Count>::totals(const Samples<Count> &samples) {
     std::vector<Count> total(n_classes_, 0);
     for (std::size_t i = 0; i < samples.size; ++i) {
-        total[samples.label[i]] += samples.weight[i];
+        each(samples, i, [&](int s, Count weight) { total[s] += weight; });
     }
     return total;
 }
@@ -32,7 +45,7 @@ void RowCounter<Count>::feature(const Samples<Count> &samples, int feature, Coun
     }
     const std::uint8_t *column = samples.column(feature);
     for (std::size_t i = 0; i < samples.size; ++i) {
-        histogram[column[i] * n_classes_ + samples.label[i]] += samples.weight[i];
+        each(samples, i, [&](int s, Count weight) { histogram[column[i] * n_classes_ + s] += weight; });
     }
 }
 
@@ -40,7 +53,7 @@ void RowCounter<Count>::feature(const Samples<Count> &samples, int feature, Coun
 template <typename Count>
 const Count *RowCounter<Count>::counted_slab(const Samples<Count> &samples, int feature) const {
     const std::size_t first = static_cast<std::size_t>(shared_.first_code[feature]) * shared_.width;
-    return code_bits_.table_id() == samples.id ? pair_table_.data() + first : nullptr;
+    return table_id_ == samples.id ? pair_table_.data() + first : nullptr;
 }
 
 /// Joint counts of a feature with every feature: one histogram per code of the feature.
@@ -61,9 +74,19 @@ void RowCounter<Count>::count_pairs(const Samples<Count> &samples, int feature, 
 template <typename Count>
 const Count *RowCounter<Count>::slab(const Samples<Count> &samples, int feature, const std::vector<char> &used) {
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (code_bits_.count_table(shared_, samples, used, pair_table_)) {
-            return counted_slab(samples, feature);
+        if (table_id_ == samples.id || code_bits_.count_table(shared_, samples, used, pair_table_)) {
+            table_id_ = samples.id;
         }
+    } else if (samples.label.empty() && table_id_ != samples.id) {
+        pair_table_.assign(static_cast<std::size_t>(shared_.n_codes) * shared_.width, 0);
+        sum_pairs_.count(shared_, samples, used, -1);
+        in_order_.resize(samples.size);
+        std::iota(in_order_.begin(), in_order_.end(), 0u);
+        sum_pairs_.add(in_order_, [] {}, pair_table_.data());
+        table_id_ = samples.id;
+    }
+    if (const Count *counted = counted_slab(samples, feature)) {
+        return counted;
     }
     slab_.assign(static_cast<std::size_t>(problem_.features[feature].n_codes) * shared_.width, 0);
     count_pairs(samples, feature, slab_.data());
@@ -88,8 +111,10 @@ void RowCounter<Count>::restrict(const Samples<Count> &samples, int feature, con
     out.size = kept.size();
     out.codes.resize(all_columns ? n_features_ * kept.size() : 0);
     out.floored.clear();
-    out.label.resize(kept.size());
-    out.weight.resize(kept.size());
+    const bool one_class = !samples.label.empty();
+    const std::size_t n = one_class ? 1 : n_classes_;
+    out.label.resize(one_class ? kept.size() : 0);
+    out.weight.resize(kept.size() * n);
     out.floor.resize(kept.size());
     for (int f = 0; f < n_features_ && all_columns; ++f) {
         const std::uint8_t *from = samples.column(f);
@@ -99,8 +124,10 @@ void RowCounter<Count>::restrict(const Samples<Count> &samples, int feature, con
         }
     }
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        out.label[i] = samples.label[kept[i]];
-        out.weight[i] = samples.weight[kept[i]];
+        if (one_class) {
+            out.label[i] = samples.label[kept[i]];
+        }
+        std::copy_n(&samples.weight[kept[i] * n], n, &out.weight[i * n]);
         out.floor[i] = samples.floor[kept[i]];
         if (out.floor[i] > 0.0) {
             out.floored.push_back(static_cast<std::uint32_t>(i));
@@ -150,8 +177,6 @@ bool RowCounter<Count>::cube(const Samples<Count> &samples, int feature, const s
             return true;
         }
     }
-    find_places(samples, feature, used);
-    const std::size_t n_active = active_.size();
     const std::uint8_t *outer = samples.column(feature);
     // Code by code, so that the counts being added to stay in cache.
     std::size_t next[257] = {};
@@ -159,10 +184,23 @@ bool RowCounter<Count>::cube(const Samples<Count> &samples, int feature, const s
         ++next[outer[i] + 1];
     }
     std::partial_sum(next, next + 257, next);
+    const std::vector<std::size_t> first(next, next + 257);
     in_order_.resize(samples.size);
     for (std::size_t i = 0; i < samples.size; ++i) {
         in_order_[next[outer[i]]++] = static_cast<std::uint32_t>(i);
     }
+    if constexpr (!std::is_same_v<Count, std::int32_t>) {
+        if (samples.label.empty()) {
+            sum_pairs_.count(shared_, samples, used, feature);
+            for (int code = 0; code < n_codes; ++code) {
+                sum_pairs_.add(std::span(in_order_).subspan(first[code], first[code + 1] - first[code]), check,
+                               cube.data() + code * table);
+            }
+            return true;
+        }
+    }
+    find_places(samples, feature, used);
+    const std::size_t n_active = active_.size();
     for (std::size_t at = 0; at < samples.size; ++at) {
         if ((at & 4095) == 0) {
             check();

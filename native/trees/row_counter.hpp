@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trees/multiway.hpp"
+#include "trees/sum_pairs.hpp"
 
 namespace omtree {
 
@@ -22,6 +23,7 @@ template <typename Count> class RowCounter final : public Counter<Count> {
                   Samples<Count> &out) override;
 
   private:
+    template <typename Add> void each(const Samples<Count> &samples, std::size_t i, const Add &add) const;
     void count_pairs(const Samples<Count> &samples, int feature, Count *slab) const;
     const Count *counted_slab(const Samples<Count> &samples, int feature) const;
     void find_places(const Samples<Count> &samples, int splitting, const std::vector<char> &used);
@@ -37,7 +39,9 @@ template <typename Count> class RowCounter final : public Counter<Count> {
     std::vector<std::uint32_t> cell_places_;
     std::vector<std::uint32_t> in_order_;
     CodeBits code_bits_;
-    std::vector<Count> pair_table_; ///< of the samples that `code_bits_` counted last
+    SumPairs sum_pairs_;
+    std::uint64_t table_id_ = 0;    ///< the samples that the table is of
+    std::vector<Count> pair_table_; ///< joint counts of all pairs
 };
 
 extern template class RowCounter<std::int32_t>;

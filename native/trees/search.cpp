@@ -30,6 +30,15 @@ template <typename Count> Samples<Count> expand(const SearchProblem &problem, co
             counts[c] = static_cast<Count>(problem.counts[row * n_classes + c]);
         }
         double floor = cost.loss(counts.data());
+        if (problem.sums_together()) {
+            row_of.push_back(static_cast<std::uint32_t>(row));
+            samples.weight.insert(samples.weight.end(), counts.begin(), counts.end());
+            if (floor > 0.0) {
+                samples.floored.push_back(static_cast<std::uint32_t>(samples.floor.size()));
+            }
+            samples.floor.push_back(floor);
+            continue;
+        }
         for (int c = 0; c < n_classes; ++c) {
             if (counts[c] > 0) {
                 row_of.push_back(static_cast<std::uint32_t>(row));
@@ -62,12 +71,12 @@ template <typename Count> double floor_of(const Samples<Count> &samples) {
 
 template <typename Count> class Run {
   public:
-    Run(const SearchProblem &problem, Control &control, double total, Samples<Count> samples)
-        : problem_(problem), control_(control), shared_(problem, total), samples_(std::move(samples)),
+    Run(const SearchProblem &problem, Control &control, Samples<Count> samples)
+        : problem_(problem), control_(control), shared_(problem, problem.total_weight()), samples_(std::move(samples)),
           floor_(floor_of(samples_)) {}
     /// Counts from elsewhere; `floor` is what no tree avoids, as far as that is known.
-    Run(const SearchProblem &problem, Control &control, double total, JointStore<Count> &store, double floor)
-        : problem_(problem), control_(control), store_(&store), shared_(problem, total),
+    Run(const SearchProblem &problem, Control &control, JointStore<Count> &store, double floor)
+        : problem_(problem), control_(control), store_(&store), shared_(problem, problem.total_weight()),
           samples_(TableCounter<Count>(shared_, store).root()), floor_(floor) {}
 
     SearchResult operator()() {
@@ -340,23 +349,22 @@ template <typename Count> class Run {
 };
 
 template <typename Count>
-SearchResult run_tables(const SearchProblem &problem, JointSource &source, double total, std::size_t bytes,
-                        Control &control) {
+SearchResult run_tables(const SearchProblem &problem, JointSource &source, std::size_t bytes, Control &control) {
     JointStore<Count> store(problem, source, bytes);
-    return Run<Count>(problem, control, total, store, 0.0)();
+    return Run<Count>(problem, control, store, 0.0)();
 }
 
-template <typename Count> SearchResult run_rows(const SearchProblem &problem, double total, Control &control) {
-    Samples<Count> samples = expand<Count>(problem, LeafCost<Count>(problem, total));
+template <typename Count> SearchResult run_rows(const SearchProblem &problem, Control &control) {
+    Samples<Count> samples = expand<Count>(problem, LeafCost<Count>(problem, problem.total_weight()));
     if constexpr (std::is_same_v<Count, std::int32_t>) {
         if (RowSource::pays(problem, samples.size)) {
             const double floor = floor_of(samples);
             RowSource source(problem, std::move(samples), control);
             JointStore<Count> store(problem, source, RowSource::most_bytes);
-            return Run<Count>(problem, control, total, store, floor)();
+            return Run<Count>(problem, control, store, floor)();
         }
     }
-    return Run<Count>(problem, control, total, std::move(samples))();
+    return Run<Count>(problem, control, std::move(samples))();
 }
 
 /// The problem without depth that no tree can have, as each feature is split once on a path.
@@ -369,32 +377,22 @@ SearchProblem of_use(SearchProblem problem) {
 
 } // namespace
 
-SearchResult search_tables(const SearchProblem &asked, JointSource &source, bool whole, std::size_t bytes,
-                           Control &control) {
+SearchResult search_tables(const SearchProblem &asked, JointSource &source, std::size_t bytes, Control &control) {
     const SearchProblem problem = of_use(asked);
-    const double total = std::accumulate(problem.counts.begin(), problem.counts.end(), 0.0);
-    return whole && total < 2e9 ? run_tables<std::int32_t>(problem, source, total, bytes, control)
-                                : run_tables<double>(problem, source, total, bytes, control);
+    return problem.counts_whole() ? run_tables<std::int32_t>(problem, source, bytes, control)
+                                  : run_tables<double>(problem, source, bytes, control);
 }
 
 SearchResult search_trees(const SearchProblem &asked, Control &control) {
     const SearchProblem problem = of_use(asked);
-    double total = 0.0;
-    bool integers = true;
-    for (const double count : problem.counts) {
-        total += count;
-        integers = integers && count == std::floor(count);
-    }
-    if (integers && BinarySearch::suits(problem, total)) {
+    const double total = problem.total_weight();
+    if (problem.loss == Loss::linear && problem.counts_whole() && BinarySearch::suits(problem, total)) {
         // Where the limit on leaves binds, the best tree needs all smaller budgets below it.
         const bool binds = problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth;
         const bool every_size = problem.every_size || binds || BinarySearch::leaf_price(problem, total) == 0.0;
         return BinarySearch(problem, control, total, every_size).run();
     }
-    if (integers && total < 2e9) {
-        return run_rows<std::int32_t>(problem, total, control);
-    }
-    return run_rows<double>(problem, total, control);
+    return problem.counts_whole() ? run_rows<std::int32_t>(problem, control) : run_rows<double>(problem, control);
 }
 
 } // namespace omtree

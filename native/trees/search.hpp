@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "loss/additive.hpp"
+
 namespace omtree {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -33,9 +35,12 @@ enum class Counting : std::uint8_t { automatic, bits, histogram, tables };
 struct SearchProblem {
     std::vector<SearchFeature> features; ///< in graph order
     std::size_t n_rows = 0;
-    int n_classes = 0;              ///< kinds of sample: their true class, or finer
+    int n_classes = 0;              ///< kinds of sample: their true class, or finer; or sums that the loss is made of
+    int n_weights = 0;              ///< the first so many of these add up to the weight
     std::span<const double> counts; ///< n_rows x n_classes
-    std::span<const double> costs;  ///< n_classes x n_labels, [true, predicted]; none below zero
+    bool whole_weights = false;     ///< whether every row weighs a whole number
+    Loss loss = Loss::linear;
+    std::span<const double> costs; ///< where linear: n_classes x n_labels, [true, predicted]; none below zero
     int max_depth = 0;
     int max_leaves = 1;
     double min_support = 0.0;
@@ -49,7 +54,19 @@ struct SearchProblem {
     bool every_size = true; ///< false: only the best tree of any size
 
     /// How many labels a leaf may choose from.
-    int n_labels() const { return static_cast<int>(costs.size()) / n_classes; }
+    int n_labels() const { return costs.empty() ? n_classes : static_cast<int>(costs.size()) / n_classes; }
+    double total_weight() const {
+        double total = 0.0;
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            total += static_cast<int>(i % n_classes) < n_weights ? counts[i] : 0.0;
+        }
+        return total;
+    }
+    /// Whether all counts are whole numbers that the kernels for those can hold.
+    bool counts_whole() const { return whole_weights && !sums_together() && total_weight() < 2e9; }
+    /// Whether a row has all sums at once, rather than the weight of one class or a few.
+    bool sums_together() const { return n_weights < n_classes; }
+    LossTerms terms() const { return {n_classes, n_weights, n_labels(), costs.data(), nullptr}; }
 };
 
 /// Thrown inside the search when it has to end.

@@ -96,33 +96,46 @@ void Searcher<Count>::last_split(const Count *histogram, int budget, const std::
     for (const int feature : shared_.alone) {
         scalar(feature);
     }
-    if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (at_once_ && problem_.counting != Counting::histogram) {
-            std::int32_t best[256];
-            const int most = std::min({budget, problem_.max_children > 0 ? problem_.max_children : budget, 255});
-            std::fill_n(best, most + 1, no_leaf);
-            void *scratch = scratch_.data();
-            std::size_t room = scratch_.size() * 8;
-            scratch = std::align(64, shared_.scratch, scratch, room);
-            for (const LaneGroup &group : open_.groups) {
-                const auto &run = group.subsets ? kernels().split_subsets : kernels().split_intervals;
-                run(histogram + group.offset, group.k, n_classes_, shared_.support, std::min(most, group.k),
-                    group.penalty, scratch, best);
-            }
-            for (int m = 2; m <= budget; ++m) {
-                const std::int32_t value = best[std::min(m, most)];
-                if (value < no_leaf) {
-                    out.loss[m] = std::min(out.loss[m], static_cast<double>(value));
-                }
-                out.loss[m] = std::min(out.loss[m], out.loss[m - 1]);
-            }
-            return;
+    if (at_once_) {
+        const int most = std::min({budget, problem_.max_children > 0 ? problem_.max_children : budget, 255});
+        double best[256];
+        split_groups(histogram, most, best);
+        for (int m = 2; m <= budget; ++m) {
+            out.loss[m] = std::min({out.loss[m], out.loss[m - 1], best[std::min(m, most)]});
         }
+        return;
     }
     for (const auto &group : shared_.groups) {
         for (const int feature : group.features) {
             scalar(feature);
         }
+    }
+}
+
+/// Least loss of one more split into 2, 3, ... leaves over all features in groups.
+template <typename Count> void Searcher<Count>::split_groups(const Count *histogram, int most, double *best) {
+    void *scratch = scratch_.data();
+    std::size_t room = scratch_.size() * 8;
+    scratch = std::align(64, shared_.scratch, scratch, room);
+    std::fill_n(best, most + 1, infinity);
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (shared_.whole_losses) {
+            std::int32_t whole[256];
+            std::fill_n(whole, most + 1, no_leaf);
+            for (const LaneGroup &group : open_.groups) {
+                const auto &run = group.subsets ? kernels().split_subsets : kernels().split_intervals;
+                run(histogram + group.offset, group.k, n_classes_, shared_.support, std::min(most, group.k),
+                    group.penalty, scratch, whole);
+            }
+            for (int m = 2; m <= most; ++m) {
+                best[m] = whole[m] < no_leaf ? whole[m] : infinity;
+            }
+            return;
+        }
+    }
+    for (const LaneGroup &group : open_.groups) {
+        shared_.cost.kernels().split(histogram, group, shared_.cost.terms(), shared_.cost.least_weight(),
+                                     std::min(most, group.k), scratch, best);
     }
 }
 
@@ -138,10 +151,14 @@ template <typename Count> double Searcher<Count>::split_floor(const Count *histo
         scalar(feature);
     }
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (at_once_ && problem_.counting != Counting::histogram) {
+        if (shared_.whole_losses) {
             return std::min<double>(least,
                                     kernels().split_floor(histogram, open_.groups.data(), open_.size(), n_classes_));
         }
+    }
+    if (at_once_) {
+        return std::min(
+            least, shared_.cost.kernels().floor(histogram, open_.groups.data(), open_.size(), shared_.cost.terms()));
     }
     for (const auto &group : shared_.groups) {
         for (const int feature : group.features) {
@@ -253,7 +270,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
         const int first = level.positions.front();
         const int last = level.positions.back();
         level.sum.resize(width);
-        if (std::is_same_v<Count, std::int32_t> && last - first + 1 == static_cast<int>(level.positions.size())) {
+        if (shared_.subtracts && last - first + 1 == static_cast<int>(level.positions.size())) {
             subtract_counts(from_left(last + 1), from_left(first), width, level.sum.data());
         } else {
             std::fill(level.sum.begin(), level.sum.end(), Count{0});

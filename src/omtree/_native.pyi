@@ -40,7 +40,7 @@ def count_joint(
 def search_tables(
     tables: Callable[[npt.NDArray[np.int32], Callable[[], bool]], npt.NDArray[np.float64] | None],
     totals: npt.NDArray[np.float64],
-    costs: npt.NDArray[np.float64],
+    loss: tuple[str, int, int, int, npt.NDArray[np.float64]],
     *,
     n_codes: Sequence[int],
     families: Sequence[str],
@@ -107,7 +107,7 @@ def improve_trees(
 def search_trees(
     codes: npt.NDArray[np.uint8],
     counts: npt.NDArray[np.float64],
-    costs: npt.NDArray[np.float64],
+    loss: tuple[str, int, int, int, npt.NDArray[np.float64]],
     *,
     columns: Sequence[int],
     n_codes: Sequence[int],

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from omtree import _native
+from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss
 
 
 def judge(statistics: Any, loss: tuple[Any, ...], **changes: Any) -> _native.RuleJudge:
@@ -52,9 +53,11 @@ def test_moments(seed: int) -> None:
 
     log = np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)), 0.0)
     total = sums(weight)
-    squared = judge(np.stack([total, total, sums(weight * y), sums(weight * y * y)], axis=1), ("squared",))
+    squared = judge(
+        np.stack([total, total, sums(weight * y), sums(weight * y * y)], axis=1), MomentLoss("squared").native()
+    )
     above = np.stack([total, total, sums(weight * (y - 1)), sums(weight * (log - y + 1))], axis=1)
-    poisson = judge(above, ("poisson",))
+    poisson = judge(above, MomentLoss("poisson").native())
     for rows in subsets(6):
         inside = np.isin(row, rows)
         w, t = weight[inside], y[inside]
@@ -98,8 +101,11 @@ def test_classes() -> None:
     counts[:, 0] += 1
     statistics = np.concatenate([counts.sum(axis=1, keepdims=True), counts], axis=1)
     costs = rng.random((3, 4))
-    linear = judge(statistics, ("linear", costs))
-    gini, entropy = judge(statistics, ("gini", 3)), judge(statistics, ("entropy", 3))
+    linear = judge(statistics, LinearLoss(costs).native())
+    gini, entropy = (
+        judge(statistics, ImpurityLoss("gini", 3).native()),
+        judge(statistics, ImpurityLoss("entropy", 3).native()),
+    )
     for rows in subsets(5):
         total = counts[rows].sum(axis=0)
         share = total / total.sum()
@@ -114,14 +120,14 @@ def test_limits_by_label() -> None:
     statistics = np.array([[5.0, 4, 1], [5, 1, 4]])  # weight and two classes
     costs = 1.0 - np.eye(2)
     confidence = np.array([[-0.7, -0.7], [1.0, 0.0], [0.0, 1.0]])
-    strict = judge(statistics, ("linear", costs), linear=[(confidence, 0.0)])
+    strict = judge(statistics, LinearLoss(costs).native(), linear=[(confidence, 0.0)])
     assert strict.judge(np.array([0], dtype=np.uint32), []) == (1.0, 0)
     assert strict.judge(np.array([0, 1], dtype=np.uint32), [])[0] == math.inf
     second = np.array([[0.0], [0.0], [1.0]])
-    some = judge(statistics, ("linear", costs), linear=[(second, 2.0)])
+    some = judge(statistics, LinearLoss(costs).native(), linear=[(second, 2.0)])
     assert some.judge(np.array([0], dtype=np.uint32), [])[0] == math.inf
     assert some.judge(np.array([1], dtype=np.uint32), [])[0] == 1.0
-    parity = judge(statistics, ("linear", costs), ratios=[(1, 0, 2, 0, 0.5)])
+    parity = judge(statistics, LinearLoss(costs).native(), ratios=[(1, 0, 2, 0, 0.5)])
     assert parity.judge(np.array([0], dtype=np.uint32), [])[0] == math.inf
     assert parity.judge(np.array([0, 1], dtype=np.uint32), [])[0] == 5.0
 
@@ -130,19 +136,19 @@ def test_support_and_prices() -> None:
     """A rule without support, or whose tests cost too much, is refused; tests of a group are cheaper together."""
     statistics = np.array([[2.0, 1, 1]])
     prices = ([5.0, 4.0, 1.0], [3.0, 2.0, 1.0], [0, 0, -1], 8.0, 0.25)
-    paying = judge(statistics, ("linear", 1.0 - np.eye(2)), prices=prices)
+    paying = judge(statistics, LinearLoss(1.0 - np.eye(2)).native(), prices=prices)
     one = np.array([0], dtype=np.uint32)
     assert paying.judge(one, [])[0] == 1.0
     assert paying.judge(one, [(0, [0]), (1, [0])])[0] == 1.0 + 0.25 * 2 * 7
     assert paying.judge(one, [(0, [0]), (1, [0]), (2, [0])])[0] == 1.0 + 0.25 * 2 * 8
-    assert judge(statistics, ("linear", 1.0 - np.eye(2)), min_support=2.5).judge(one, [])[0] == math.inf
-    short = judge(statistics, ("linear", 1.0 - np.eye(2)), prices=(*prices[:3], 6.9, 0.0))
+    assert judge(statistics, LinearLoss(1.0 - np.eye(2)).native(), min_support=2.5).judge(one, [])[0] == math.inf
+    short = judge(statistics, LinearLoss(1.0 - np.eye(2)).native(), prices=(*prices[:3], 6.9, 0.0))
     assert short.judge(one, [(0, [0]), (1, [0])])[0] == math.inf
 
 
 def test_shape() -> None:
     """Which features a complete rule may test."""
-    loss = ("linear", 1.0 - np.eye(2))
+    loss = LinearLoss(1.0 - np.eye(2)).native()
     shaped = judge([[2.0, 1, 1]], loss, at_most=[([0, 1], 1)], needs=[(2, [3], False)], root=4)
 
     def fine(*features: int) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from omtree import _native
+from omtree.problem.losses import LinearLoss
 
 
 def search(codes: list[list[int]], counts: list[list[float]], **options: Any) -> tuple[list[float], Any]:
@@ -34,7 +35,8 @@ def search(codes: list[list[int]], counts: list[list[float]], **options: Any) ->
         "counting": "auto",
         "every_size": True,
     }
-    answer = _native.search_trees(table, weights, 1.0 - np.eye(weights.shape[1]), **(settings | options))
+    errors = LinearLoss(1.0 - np.eye(weights.shape[1])).native()
+    answer = _native.search_trees(table, weights, errors, **(settings | options))
     return answer[0], answer[1]
 
 

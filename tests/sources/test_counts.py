@@ -61,7 +61,7 @@ def test_the_trees_are_those_of_the_rows_in_memory(seed):
     expected = solve(Problem(table, graph, LinearLoss(costs), **limits), **options)
     # With little room the tables come in several batches.
     table_mb = float(rng.choice([1024, 0.5]))
-    found = solve_counts(LocalCounts(table), graph, costs, **limits, **options, table_mb=table_mb)
+    found = solve_counts(LocalCounts(table), graph, LinearLoss(costs), **limits, **options, table_mb=table_mb)
     np.testing.assert_array_equal(found.losses, expected.losses)
     assert (found.status, found.bound) == (expected.status, expected.bound)
     assert list(found.trees) == list(expected.trees)
@@ -75,7 +75,7 @@ def test_binary_trees_cost_what_they_cost_in_memory(seed):
     costs, limits = random_limits(rng, table.statistics.shape[1])
     graph = FeatureGraph(table.features)
     expected = solve(Problem(table, graph, LinearLoss(costs), **limits), splits="binary")
-    found = solve_counts(LocalCounts(table), graph, costs, **limits, splits="binary")
+    found = solve_counts(LocalCounts(table), graph, LinearLoss(costs), **limits, splits="binary")
     np.testing.assert_array_equal(found.losses, expected.losses)
 
 
@@ -98,7 +98,7 @@ def test_features_that_cannot_be_split_are_not_counted():
             asked.append(sets)
             return super().tables(sets, stopped)
 
-    found = solve_counts(Asked(table), graph, costs, **limits)
+    found = solve_counts(Asked(table), graph, LinearLoss(costs), **limits)
     np.testing.assert_array_equal(found.losses, expected.losses)
     assert list(found.trees) == list(expected.trees)
     singles, triples = asked
@@ -113,9 +113,9 @@ def test_counts_beyond_four_bytes_are_exact():
     costs, limits = 1.0 - np.eye(table.statistics.shape[1]), {"max_depth": 3, "max_leaves": 6}
     graph = FeatureGraph(table.features)
     scale = 123_456_789.0
-    few = solve_counts(LocalCounts(table), graph, costs, min_support=2, **limits)
+    few = solve_counts(LocalCounts(table), graph, LinearLoss(costs), min_support=2, **limits)
     counts = ScaledCounts(LocalCounts(table), np.full(len(costs), scale))
-    many = solve_counts(counts, graph, costs, min_support=2 * scale, **limits)
+    many = solve_counts(counts, graph, LinearLoss(costs), min_support=2 * scale, **limits)
     assert counts.totals.sum() > 1e10
     np.testing.assert_array_equal(many.losses, scale * few.losses)
     assert list(many.trees) == list(few.trees)
@@ -178,7 +178,7 @@ def test_rows_in_a_file_give_the_same_tree(tmp_path, n_jobs):
         spill.close()
         n_codes = [feature.n_codes for feature in table.features]
         counts = BlockCounts(spill, n_codes, len(costs), n_jobs, read.append)
-        found = solve_counts(counts, graph, costs, **limits)
+        found = solve_counts(counts, graph, LinearLoss(costs), **limits)
     assert counts.whole
     np.testing.assert_array_equal(counts.totals, table.statistics.sum(axis=0))
     np.testing.assert_array_equal(found.losses, expected.losses)
@@ -207,16 +207,18 @@ def test_a_source_that_fails_ends_the_search():
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        solve_counts(Failing(table, lost), graph, costs, **limits, n_jobs=2)
+        solve_counts(Failing(table, lost), graph, LinearLoss(costs), **limits, n_jobs=2)
     with pytest.raises(ValueError, match="another size"):
-        solve_counts(Failing(table, lambda sets: np.zeros(1)), graph, costs, **limits)
+        solve_counts(Failing(table, lambda sets: np.zeros(1)), graph, LinearLoss(costs), **limits)
 
 
 def test_a_source_that_is_stopped_leaves_a_model():
     """Without any counts the best tree known is a leaf, and the bound holds."""
     table = random_table(np.random.default_rng(2))
     graph, costs = FeatureGraph(table.features), 1.0 - np.eye(table.statistics.shape[1])
-    found = solve_counts(Failing(table, lambda sets: None), graph, costs, max_depth=3, max_leaves=8, min_support=1.0)
+    found = solve_counts(
+        Failing(table, lambda sets: None), graph, LinearLoss(costs), max_depth=3, max_leaves=8, min_support=1.0
+    )
     totals = table.statistics.sum(axis=0)
     assert found.status == "time_limit"
     assert found.value == totals.sum() - totals.max()
@@ -228,7 +230,9 @@ def test_tables_that_do_not_fit_are_refused_in_a_sentence():
     table = random_table(np.random.default_rng(8))
     graph, costs = FeatureGraph(table.features), 1.0 - np.eye(table.statistics.shape[1])
     with pytest.raises(ValueError, match="n_bins"):
-        solve_counts(LocalCounts(table), graph, costs, max_depth=3, max_leaves=8, min_support=1.0, table_mb=0.0001)
+        solve_counts(
+            LocalCounts(table), graph, LinearLoss(costs), max_depth=3, max_leaves=8, min_support=1.0, table_mb=0.0001
+        )
 
 
 def test_codes_beyond_their_feature_are_refused():

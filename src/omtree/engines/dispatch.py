@@ -200,7 +200,7 @@ class TreeSolver:
             return trees.solve_counts(
                 problem.counts,
                 problem.graph,
-                problem.costs,
+                problem.loss,
                 max_depth=problem.max_depth,
                 max_leaves=problem.max_leaves,
                 min_support=problem.min_support,
@@ -221,7 +221,10 @@ class TreeSolver:
                 deadline=deadline,
                 every_size=every_size,
             )
-            return self._general(problem, deadline) if found is None else found
+            if found is not None:
+                return found
+        if not problem.additive or not problem.graph.levels:
+            return self._general(problem, deadline)
         return trees.solve(
             problem,
             splits=self.splits,

@@ -13,6 +13,10 @@ from omtree.data.table import FloatArray
 
 RowNumbers = npt.NDArray[np.uint32]
 
+#: A loss that adds up: its formula, how many sums over the rows of a rule decide it, how many of these add up to the
+#: weight of the rule, how many labels there are, and what a unit of each sum costs under each.
+Formula = tuple[str, int, int, int, FloatArray]
+
 
 @dataclass(frozen=True, eq=False)
 class LinearLoss:
@@ -28,15 +32,17 @@ class LinearLoss:
 
     costs: FloatArray
     refines: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
 
     @property
     def n_labels(self) -> int:
         """Number of labels a rule may predict."""
         return int(self.costs.shape[1])
 
-    def native(self) -> tuple[Any, ...]:
+    def native(self) -> Formula:
         """What the kernel is told."""
-        return "linear", np.ascontiguousarray(self.costs, dtype=np.float64)
+        n_strata, n_labels = self.costs.shape
+        return "linear", n_strata, n_strata, n_labels, np.array(self.costs, dtype=np.float64).ravel()
 
 
 @dataclass(frozen=True)
@@ -46,10 +52,11 @@ class ImpurityLoss:
     kind: Literal["gini", "entropy"]
     n_labels: int
     refines: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
 
-    def native(self) -> tuple[Any, ...]:
+    def native(self) -> Formula:
         """What the kernel is told."""
-        return self.kind, self.n_labels
+        return self.kind, self.n_labels, self.n_labels, self.n_labels, np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -62,10 +69,11 @@ class MomentLoss:
     kind: Literal["squared", "poisson"]
     n_labels: ClassVar[int] = 1
     refines: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
 
-    def native(self) -> tuple[Any, ...]:
+    def native(self) -> Formula:
         """What the kernel is told."""
-        return (self.kind,)
+        return self.kind, 3, 1, 1, np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +90,7 @@ class SampleLoss:
     weight: FloatArray
     n_labels: ClassVar[int] = 1
     refines: ClassVar[bool] = True
+    additive: ClassVar[bool] = False
 
     def native(self) -> tuple[Any, ...]:
         """What the kernel is told."""
@@ -104,6 +113,7 @@ class RowLoss:
     function: Callable[[RowNumbers, Sequence[bool] | None], tuple[float, int]]
     n_labels: int = 1
     refines: bool = False
+    additive: ClassVar[bool] = False
 
     def native(self) -> tuple[Any, ...]:
         """What the kernel is told."""

@@ -90,6 +90,11 @@ class Problem:
         return isinstance(self.loss, LinearLoss) and self.limits.empty
 
     @property
+    def additive(self) -> bool:
+        """Whether sums over the rows of a rule decide what it costs, under no limits but its support."""
+        return self.loss.additive and self.limits.empty
+
+    @property
     def free_labels(self) -> bool:
         """Whether a rule may be worth having with another label than its cheapest: what couples rules sees labels."""
         return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conditions_matter)

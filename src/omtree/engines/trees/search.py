@@ -16,6 +16,7 @@ from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.model.certificate import Status
 from omtree.problem.graph import MAX_FULL_SUBSETS, Categories, Condition, FeatureGraph
+from omtree.problem.losses import Formula, ImpurityLoss, LinearLoss, Loss, MomentLoss
 from omtree.problem.problem import Node, Problem
 from omtree.sources.counts import Counts
 
@@ -156,16 +157,13 @@ def solve(
     """
     if problem.rows:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
-    if not (problem.costs >= 0).all():
-        raise ValueError("The tree search takes no costs below zero; add a constant to each row of problem.costs.")
     started = time.monotonic()
     categories = categories or problem.graph.categories
     features = problem.table.features
     columns = [features.index(level.feature) for level in problem.graph.levels]
     answer = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        np.ascontiguousarray(problem.table.statistics, dtype=np.float64),
-        np.ascontiguousarray(problem.costs, dtype=np.float64),
+        *_sums(problem),
         columns=columns,
         max_depth=problem.max_depth,
         max_leaves=problem.max_leaves,
@@ -184,7 +182,7 @@ def solve(
 def solve_counts(
     counts: Counts,
     graph: FeatureGraph,
-    costs: FloatArray,
+    loss: Loss,
     *,
     max_depth: int,
     max_leaves: int,
@@ -207,8 +205,8 @@ def solve_counts(
     counts : Counts
         Its features are those of the graph, in the order of ``graph.features``.
     graph : FeatureGraph
-    costs : array of float, shape (n_classes, n_labels)
-        Not negative.
+    loss : Loss
+        One that adds up; the counts are the sums it is made of.
     max_depth, max_leaves : int
     min_support : float
     splits, max_children, n_jobs, cache_mb, deadline, every_size
@@ -217,8 +215,6 @@ def solve_counts(
         Most memory for joint counts, in megabytes. Where it suffices, trees of depth 3 take one pass over the rows and
         each further level one more.
     """
-    if not (costs >= 0).all():
-        raise ValueError("The tree search takes no costs below zero; add a constant to each row of the costs.")
     started = time.monotonic()
     features = graph.features
     columns = [features.index(level.feature) for level in graph.levels]
@@ -226,7 +222,7 @@ def solve_counts(
     answer = _native.search_tables(
         lambda sets, stopped: counts.tables(position[sets], stopped),
         np.ascontiguousarray(counts.totals, dtype=np.float64),
-        np.ascontiguousarray(costs, dtype=np.float64),
+        _formula(loss),
         max_depth=max_depth,
         max_leaves=max_leaves,
         min_support=float(min_support),
@@ -238,6 +234,26 @@ def solve_counts(
         ),
     )
     return solution_of(answer, columns, features, graph.categories, started)
+
+
+def _sums(problem: Problem) -> tuple[FloatArray, Formula]:
+    """The sums of every row that decide what a leaf costs, and how they do."""
+    table = problem.table
+    name, n_sums, n_weights, n_labels, costs = _formula(problem.loss)
+    sums = np.ascontiguousarray(table.statistics, dtype=np.float64)
+    if table.row_weight is not None and n_weights == n_sums:
+        # The statistics are not weights, so that these come before them, at no cost.
+        sums = np.column_stack([table.row_weight, sums])
+        return sums, (name, n_sums + 1, 1, n_labels, np.concatenate([np.zeros(n_labels), costs]))
+    return sums, (name, n_sums, n_weights, n_labels, costs)
+
+
+def _formula(loss: Loss) -> Formula:
+    if not isinstance(loss, LinearLoss | ImpurityLoss | MomentLoss):
+        raise TypeError(f"The tree search takes losses that add up, not a {type(loss).__name__}.")
+    if isinstance(loss, LinearLoss) and not (loss.costs >= 0).all():
+        raise ValueError("The tree search takes no costs below zero; add a constant to each row of the costs.")
+    return loss.native()
 
 
 def _common(
