@@ -12,9 +12,13 @@ namespace {
 
 using Word = std::uint64_t;
 
-/// A set of rows that is known to have no cover of `rules` rules or less within `budget`.
+/// A set of rows that is known to have no cover of `rules` rules or less within `budget` and of loss `loss` or less.
+///
+/// Where rules are left over, a model's loss is above bound and reduced costs together, so that neither of the last two
+/// follows from the other.
 struct DeadEnd {
     double budget;
+    double loss;
     int rules;
 };
 
@@ -86,7 +90,7 @@ class Search {
         for (const std::int32_t j : candidates) {
             largest = std::max(largest, size_[static_cast<std::size_t>(j)]);
         }
-        if (static_cast<std::int64_t>(largest) * left < n_open || is_dead_end(hash, left, spent)) {
+        if (static_cast<std::int64_t>(largest) * left < n_open || is_dead_end(hash, left, spent, loss)) {
             return;
         }
         const double cutoff_before = cutoff_;
@@ -130,7 +134,7 @@ class Search {
         // Constraints couple the rules, so that a dead end for one choice above need not be one for another.
         const bool coupled = !task_.at_least.empty() || task_.conflict;
         if (cutoff_ == cutoff_before && !coupled && dead_ends_.size() < most_dead_ends) {
-            dead_ends_[hash] = {budget(spent), left};
+            dead_ends_[hash] = {budget(spent), cutoff_ - loss, left};
         }
     }
 
@@ -204,9 +208,10 @@ class Search {
         cutoff_ = loss - task_.step;
     }
 
-    bool is_dead_end(std::uint64_t hash, int left, double spent) const {
+    bool is_dead_end(std::uint64_t hash, int left, double spent, double loss) const {
         const auto found = dead_ends_.find(hash);
-        return found != dead_ends_.end() && found->second.rules >= left && found->second.budget >= budget(spent);
+        return found != dead_ends_.end() && found->second.rules >= left && found->second.budget >= budget(spent) &&
+               found->second.loss >= cutoff_ - loss;
     }
 
     /// The open row that the fewest candidates cover.

@@ -97,3 +97,56 @@ def test_time_limit() -> None:
     loss = np.ones(len(cover))
     _, _, complete = search(cover, loss, np.zeros(len(cover)), 20, 1000.0, seconds=0.0)
     assert not complete
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_price_of_each_rule(seed: int) -> None:
+    """Where each rule has a price, covers of the same rows by fewer rules cost more; dead ends are told apart by it.
+
+    Losses are made from duals: a model of fewer rules than allowed costs more than bound and reduced costs together.
+    """
+    rng = np.random.default_rng(seed)
+    n_rows, most = int(rng.integers(7, 10)), int(rng.integers(5, 8))
+    cover = rng.random((14, n_rows)) < rng.uniform(0.1, 0.4)
+    cover = np.unique(np.concatenate([cover, np.eye(n_rows, dtype=bool)]), axis=0)
+    cover = cover[cover.any(axis=1)].astype(int)
+    reduced = rng.choice([0.0, 0.0, 0.0, 1.0], len(cover))
+    duals, price = rng.integers(0, 5, n_rows).astype(float), float(rng.integers(1, 4))
+    loss = cover @ duals - price + reduced
+    bound = duals.sum() - most * price
+    wanted = best_by_rows(cover, loss, most)
+    start = np.concatenate([[0], np.cumsum(cover.sum(axis=1))]).astype(np.int32)
+    for above in (0.0, 1.0, 2.0, 4.0):
+        rules, value, complete, _ = _native.exact_cover(
+            n_rows,
+            start,
+            np.nonzero(cover)[1].astype(np.int32),
+            loss,
+            reduced,
+            np.empty((len(loss), 0)),
+            NO_EXTRA,
+            bound,
+            bound + above,
+            1.0,
+            most,
+            60.0,
+        )
+        assert complete
+        assert (len(rules) > 0) == (wanted <= bound + above)
+        if len(rules):
+            assert value == wanted
+
+
+def best_by_rows(cover: np.ndarray, loss: np.ndarray, most: int) -> float:
+    """Least loss of an exact cover of at most `most` rules: the first open row is covered in every possible way."""
+
+    def best(covered: np.ndarray, left: int) -> float:
+        if covered.all():
+            return 0.0
+        if left == 0:
+            return np.inf
+        row = int(np.flatnonzero(~covered)[0])
+        fitting = (j for j in np.flatnonzero(cover[:, row]) if not (cover[j].astype(bool) & covered).any())
+        return min((loss[j] + best(covered | cover[j].astype(bool), left - 1) for j in fitting), default=np.inf)
+
+    return best(np.zeros(cover.shape[1], dtype=bool), most)

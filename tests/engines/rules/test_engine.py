@@ -23,7 +23,7 @@ from omtree.engines.rules import column_generation as engine
 from omtree.problem.graph import Condition
 from omtree.problem.problem import GlobalRow, Path, Problem, Solution
 
-PLAIN = Options(pricing="exact", row_generation=False, stabilise=False, warm_start=False, drop_columns=False)
+PLAIN = Options(pricing="exact", row_pace=0, stabilise=False, warm_start=False, drop_columns=False)
 
 
 def run(problem: Problem, options: Options | None = None, start: tuple[Path, ...] = ()) -> Solution:
@@ -109,7 +109,7 @@ def test_some_constraints_are_infeasible_and_some_bind() -> None:
     "options",
     [
         Options(pricing="exact"),
-        Options(row_generation=False),
+        Options(row_pace=0),
         Options(tables=False),
         Options(stabilise=False),
         Options(warm_start=False),

@@ -15,7 +15,7 @@ from omtree.engines.rules.mip import MipAnswer
 from omtree.problem.problem import Path, Solution
 
 LINEAR = ("linear", "rectangular")
-PLAIN = Options(pricing="exact", row_generation=False, stabilise=False, warm_start=False, drop_columns=False)
+PLAIN = Options(pricing="exact", row_pace=0, stabilise=False, warm_start=False, drop_columns=False)
 
 
 def run(case: GeneralCase, options: Options | None = None, start: tuple[Path, ...] = ()) -> Solution:

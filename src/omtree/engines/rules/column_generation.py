@@ -77,7 +77,7 @@ class Run:
         general = None if judge is None else general_pricer(problem, self.native, judge, self.unit)
         self.pool = ColumnPool(problem, self.native, general)
         self.pricer = RulePricer(problem, self.pool, self.native, options, general)
-        self.master = Master(problem, self.pool, extent.row_price, options.row_generation, options.seed)
+        self.master = Master(problem, self.pool, extent.row_price, options.row_pace, options.seed)
         self.bound = self.raw_bound = self.floor
         self.value = math.inf
         self.best: IntArray = np.empty(0, dtype=np.int32)

@@ -47,19 +47,29 @@ class Master:
     Every coverage row has artificial columns on both sides; their price is a box around the row's dual, which is
     widened as long as an artificial column is in use. While coverage rows are missing, one row demands that the covered
     weight adds up to the total: it is implied by the missing ones, so what is solved is a relaxation and bounds hold.
+
+    Parameters
+    ----------
+    problem : Problem
+    pool : ColumnPool
+    row_price : array
+        What covering each merged row is worth at most, roughly.
+    row_pace : int
+        How many times the usual number of coverage rows there are at first and come in later; 0 means all at once.
+    seed : int
     """
 
-    def __init__(
-        self, problem: Problem, pool: ColumnPool, row_price: FloatArray, row_generation: bool, seed: int
-    ) -> None:
+    def __init__(self, problem: Problem, pool: ColumnPool, row_price: FloatArray, row_pace: int, seed: int) -> None:
         self._problem = problem
         self._pool = pool
         self._weight = problem.table.weight
         self.total = float(self._weight.sum())
         self._random = np.random.default_rng(seed)
         self._n_rows = n_rows = problem.table.n_rows
-        if row_generation and n_rows > 2 * FIRST_ROWS:
-            chosen = self._random.choice(n_rows, FIRST_ROWS, replace=False, p=self._weight / self.total)
+        self._pace = row_pace
+        first = row_pace * FIRST_ROWS
+        if 0 < 2 * first < n_rows:
+            chosen = self._random.choice(n_rows, first, replace=False, p=self._weight / self.total)
             self.rows = np.sort(chosen).astype(np.int32)
         else:
             self.rows = np.arange(n_rows, dtype=np.int32)
@@ -121,7 +131,8 @@ class Master:
         Unless `everywhere`, they are looked for in a part of a large table, and only while there are many columns for
         each row: more rows than that make the LP large and say little.
         """
-        if self.complete or (not everywhere and len(self.rows) > max(2 * FIRST_ROWS, ROWS_A_COLUMN * len(self._pool))):
+        most = self._pace * max(2 * FIRST_ROWS, ROWS_A_COLUMN * len(self._pool))
+        if self.complete or (not everywhere and len(self.rows) > most):
             return 0
         rows = self._missing_rows() if everywhere or self._n_rows <= 2 * LOOK_AT else self._some_rows()
         weights = np.where(point.weights > LEAST_WEIGHT, point.weights, 0.0)
@@ -132,7 +143,7 @@ class Master:
         # count first.
         kinds, first, kind_of = np.unique(coverage.round(9), return_index=True, return_inverse=True)
         weight = np.bincount(kind_of, weights=self._weight[rows], minlength=len(kinds))
-        worst = np.argsort(-np.abs(kinds - 1.0) * weight, kind="stable")[:MORE_ROWS]
+        worst = np.argsort(-np.abs(kinds - 1.0) * weight, kind="stable")[: self._pace * MORE_ROWS]
         self.rows = np.sort(np.concatenate([self.rows, rows[first[worst]]]))
         return len(worst)
 
