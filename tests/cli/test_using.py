@@ -111,7 +111,7 @@ def test_audit(credit, run):
     frame = frame_of(credit.unseen)
     predicted = load(credit.model).predict(frame.drop(columns="outcome"))
     wrong = int((predicted != frame["outcome"]).sum())
-    assert f"{wrong} errors in 40 rows" in result.out
+    assert f"{wrong} error in 40 rows" in result.out
     table = [line.split() for line in result.out.splitlines() if line.startswith("  ")]
     assert table[0] == ["lost", "paid"]
     assert sum(int(cell) for row in table[1:] for cell in row[1:]) == 40

@@ -177,6 +177,17 @@ def patients() -> tuple[Any, pd.DataFrame, np.ndarray]:
 
 
 @cache
+def judged() -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """Two classes with hostile names, a size that was chosen, and a leaf that few rows decided."""
+    rng = np.random.default_rng(6)
+    X = pd.DataFrame({HOSTILE[0]: rng.normal(size=260).round(2), "b": rng.normal(size=260).round(2)})
+    right = (X.iloc[:, 0] > 0) ^ (X["b"] > 1.2)
+    y = np.where(right ^ (rng.random(260) < 0.08), HOSTILE[1], "no")
+    model = OptimalTreeClassifier(max_depth=2, max_leaves="auto", cv=3, n_bins=6, min_samples_leaf=3).fit(X, y)
+    return model, X, y
+
+
+@cache
 def by_f1() -> tuple[Any, pd.DataFrame, np.ndarray]:
     """A tree whose certificate speaks of a score, with labels that are numbers."""
     _, X, y = flowers()
@@ -195,4 +206,5 @@ EVERY = {
     "numbers": numbers,
     "patients": patients,
     "by_f1": by_f1,
+    "judged": judged,
 }

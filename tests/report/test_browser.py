@@ -91,6 +91,7 @@ def strange_rows(name: str, n: int) -> pd.DataFrame:
 
 
 FEATURES = "JSON.parse(document.getElementById('omtree-data').textContent).features"
+SIZES = "JSON.parse(document.getElementById('omtree-data').textContent).sizes"
 
 
 @pytest.mark.parametrize("name", shown_models.EVERY)
@@ -135,10 +136,12 @@ def test_the_form_answers_as_predict_does(name: str, open_report: Any) -> None:
 def test_the_form_says_what_it_cannot_read(open_report: Any) -> None:
     """Text where a number belongs is marked, and there is no answer until it is gone."""
     page = open_report("flowers")
-    for wrong in ("two", "1,5", "0x10", "Infinity", "1e999"):
+    for wrong in ("two", "1,5,0", "0x10", "Infinity", "1e999"):
         page.fill("#value-0", wrong)
         assert page.get_attribute("#value-0", "aria-invalid") == "true"
         assert page.locator("#result .says").count() == 0
+    page.fill("#value-0", "2,5")
+    assert page.get_attribute("#value-0", "aria-invalid") == "false"
     page.fill("#value-0", " 2.5e0 ")
     assert page.get_attribute("#value-0", "aria-invalid") == "false"
     assert page.locator("#result .says").count() == 1
@@ -258,6 +261,53 @@ def test_light_and_dark(open_report: Any, scheme: str) -> None:
     card, least = page.evaluate(contrast)
     assert (card < 0.2) == (scheme == "light")
     assert least > 4.5
+
+
+def test_another_size_redraws_the_tree(open_report: Any) -> None:
+    """Choosing a size draws its tree, fills the table and answers as that model does; the own size brings all back."""
+    model, X, _ = shown_models.judged()
+    page = open_report("judged")
+    sizes = [int(button.get_attribute("data-size")) for button in page.locator("[data-size]").all()]
+    assert len(sizes) > 2
+    before = page.inner_html("#stage")
+    for size in sizes:
+        page.click(f'[data-size="{size}"]')
+        other = next(m for m in map(model.with_leaves, range(1, 5)) if len(m.rules_) == size)
+        assert page.locator("[data-leaf]").count() == size
+        assert page.locator("#leaf-table tbody tr").count() == size
+        assert page.get_attribute(f'[data-size="{size}"]', "aria-pressed") == "true"
+        assert page.locator('[data-size][aria-pressed="true"]').count() == 1
+        features = page.evaluate(FEATURES if size == len(model.rules_) else f"{SIZES}[{size}].features")
+        values = json.dumps(page_rows(other, features, X))
+        np.testing.assert_array_equal(
+            page.evaluate("rows => JSON.parse(rows).map(omtree.apply)", values), other.apply(X)
+        )
+        page.locator("#leaf-table tbody tr").first.click()
+        assert "Predicts" in page.text_content("#detail-body") or size == 1
+    page.click(f'[data-size="{len(model.rules_)}"]')
+    assert page.text_content("#model-note") == ""
+    assert page.locator("#stage [data-leaf]").count() == before.count("data-leaf")
+
+
+def test_the_form_says_what_would_change_the_answer(open_report: Any) -> None:
+    """Below the answer stands the nearest change that gives another one."""
+    page = open_report("judged")
+    said = page.text_content("#result .says")
+    change = page.locator("#result .hint").last.text_content()
+    assert change.startswith("It would be ")
+    assert not change.startswith(f"It would be {said}")
+
+
+def test_on_a_phone(open_report: Any) -> None:
+    """On a narrow screen the tree is an indented list, nothing sticks out, and tables scroll on their own."""
+    model, _, _ = shown_models.judged()
+    page = open_report("judged")
+    assert not page.locator(".outline").is_visible()
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.locator(".outline").is_visible()
+    assert not page.locator("#stage").is_visible()
+    assert page.locator(".outline .says").count() == len(model.rules_)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_hostile_texts_are_shown_as_text(open_report: Any) -> None:

@@ -249,6 +249,7 @@ def report(
     model: Model,
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="The training data, for its tables.")] = None,
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The HTML file to write.")] = "report.html",
+    title: Annotated[str, typer.Option(metavar="TEXT", help="The heading of the report.")] = "",
     test: Annotated[str | None, typer.Option(metavar="FILE", help="Data the model has not seen.")] = None,
     target: Target = None,
     delimiter: Delimiter = None,
@@ -260,7 +261,7 @@ def report(
     """
     from omtree.cli.use_commands import run_report
 
-    run_report(model, data, out, test, target, delimiter, tuple(missing or ()))
+    run_report(model, data, out, test, target, delimiter, tuple(missing or ()), title)
 
 
 @app.command()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omtree.cli import terminal
@@ -113,6 +116,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         except ValueError as fault:
             raise ValueError(_in_options(str(fault))) from fault
         model.target_name_ = request.target
+        model.origin_ = _origin(request.data)
         if request.out is not None:
             # First of all: whatever happens later, the model is there.
             model.save(request.out, sizes=False)
@@ -136,6 +140,17 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     _finish(model, request, asked.rows if in_memory else None, asked.y, held_out)
     fitted: OptimalTreeBase = model
     return fitted
+
+
+def _origin(data: str) -> dict[str, str]:
+    """The data file, its hash, and the day, for reports."""
+    origin = {"fitted": date.today().isoformat()}
+    if data != "-":
+        origin["file"] = Path(data).name
+        if Path(data).is_file():
+            with open(data, "rb") as file:
+                origin["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return origin
 
 
 def _read(request: FitRequest, kinds: dict[str, Any]) -> Asked:

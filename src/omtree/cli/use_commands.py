@@ -200,6 +200,7 @@ def run_report(
     target: str | None,
     delimiter: str | None,
     missing: tuple[str, ...],
+    title: str = "",
 ) -> None:
     """Write the HTML report."""
     check_writable(out)
@@ -211,7 +212,7 @@ def run_report(
     if test is not None:
         table, X_test = read_rows(model, test, delimiter=delimiter, missing=missing)
         y_test = read_target(table, _target(model, target), model, test)
-    write_report(model, out, X, y, X_test, y_test)
+    write_report(model, out, X, y, X_test, y_test, title=title)
     print(f"report  {out}")
 
 

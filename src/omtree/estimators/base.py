@@ -56,6 +56,7 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
     certificate_: Certificate
     expectation_: Expectation
     cv_results_: dict[str, Any]
+    origin_: Mapping[str, str]
     _expected_by_size: Mapping[int, Expectation]
     _family: TreeFamily
     notes_: list[str]

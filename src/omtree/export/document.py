@@ -2,9 +2,9 @@
 
 Version 1 holds, besides the format's name and version: ``kind`` (classifier or regressor), ``parameters``, ``columns``
 (number, names, kinds, and the target's name where it is known), ``classes``, ``features``, ``graph``, ``model`` (rules
-and tree), ``sizes`` (the best trees of every size), ``certificate`` and ``validation`` (how models of the same kind did
-on rows held out, where that was asked for). Conditions are lists of codes of a feature; the
-text of a rule is for people.
+and tree), ``sizes`` (the best trees of every size), ``certificate``, ``validation`` (how models of the same kind did on
+rows held out, where that was asked for) and ``origin`` (data file, its hash, day of the fit). Conditions are lists
+of codes of a feature; the text of a rule is for people.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
         "sizes": None if family is None else _sizes_out(family),
         "certificate": to_plain(dataclasses.asdict(model.certificate_))["pairs"],
         "validation": validation_out(model),
+        "origin": {name: str(text) for name, text in vars(model).get("origin_", {}).items()},
     }
 
 
@@ -115,6 +116,8 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     # Models of 0.1 were not judged on new rows.
     if document.get("validation") is not None:
         validation_in(document["validation"], model)
+    if document.get("origin"):
+        model.origin_ = {_text(name): _text(text) for name, text in document["origin"].items()}
     if model.certificate_.structure == "tree" and model.tree_ is None:
         raise ValueError("the certificate speaks of a tree and there is none")
     return model

@@ -109,6 +109,15 @@ class Certificate:
         """``(value - lp_value) / value``, the gap between the integer and the linear optimum."""
         return None if self.lp_value is None else _relative(self.value, self.lp_value)
 
+    @property
+    def is_squared(self) -> bool:
+        """Whether the loss is a sum of squares, whose root mean is in the unit of the target."""
+        return self.unit == "squared error" and self.weight > 0
+
+    def root_mean(self, value: float) -> float:
+        """The root of the mean square behind a sum of squares."""
+        return math.sqrt(max(0.0, value) / self.weight)
+
     def unit_of(self, value: float) -> str:
         """What so much of the loss is called: one error, two errors."""
         return self.unit.removesuffix("s") if self.counted and value == 1 else self.unit
@@ -130,6 +139,8 @@ class Certificate:
         if self.score:
             lines = [(self.score, number(1.0 - self.value)), ("upper bound", number(1.0 - self.bound))]
         else:
+            if self.is_squared:
+                value += f" (root mean square {number(self.root_mean(self.value))})"
             lines = [(self.unit, value), ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)")]
         if self.lp_value is not None and self.lp_gap is not None:
             lines.append(("LP value", f"{number(self.lp_value)} (gap to it {100 * self.lp_gap:.1f} %)"))
@@ -160,7 +171,10 @@ class Certificate:
             verb, none = f"the {self.score} of the model is {number(1.0 - self.value)}", f"no {model} has a higher one"
             rest = f"no {model} has one above {number(1.0 - self.bound)}"
         else:
-            verb, rest = f"the {self.unit} of the model is {value}", f"no {model} has one below {bound}"
+            name = self.unit
+            if self.is_squared:
+                name, value, bound = "RMSE", number(self.root_mean(self.value)), number(self.root_mean(self.bound))
+            verb, rest = f"the {name} of the model is {value}", f"no {model} has one below {bound}"
             none = f"no {model} has a lower one"
         match self.status:
             case "optimal" if self.cuts == "some":

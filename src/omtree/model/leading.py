@@ -139,6 +139,9 @@ def _proven(model: OptimalTreeBase) -> Lead:
     kind = "tree" if certificate.structure == "tree" else "set of rules"
     most = len(model.rules_)
     size = f"{most} {'leaf' if most == 1 else 'leaves'}" if kind == "tree" else f"{most} rule{'s' if most > 1 else ''}"
+    if certificate.status == "optimal" and certificate.cuts == "some":
+        words = f"no {kind} of this size and depth does better in training; other cut points are not excluded ({size})"
+        return Lead("Proven", "best of its cuts", words)
     if certificate.status == "optimal":
         return Lead("Proven", "optimal", f"no {kind} of this size, depth and cuts does better in training ({size})")
     gap = f"{100 * certificate.gap:.1f} %"
@@ -149,7 +152,7 @@ def _proven(model: OptimalTreeBase) -> Lead:
 
 def _figure(measure: str, value: float) -> str:
     if measure == "R2":
-        return f"R2 {in_measure(measure, value)}"
+        return f"R2 {in_measure(measure, value)}" if value else "R2 0"
     return f"{in_measure(measure, value)} {'right' if measure == 'accuracy' else measure}"
 
 

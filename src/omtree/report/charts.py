@@ -1,4 +1,4 @@
-"""The report's two charts: loss against leaves, and residuals."""
+"""Charts of the report: loss against leaves, and residuals."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOST_MARKS = 64
 def tradeoff_scene(losses: Sequence[float], leaves: int, unit: str) -> Scene:
     """The best loss for every number of leaves, as steps, and the model that was chosen."""
     top = max(losses) or 1.0
-    ticks = _ticks(0.0, top)
-    top = max(top, ticks[-1])
+    marked = ticks(0.0, top)
+    top = max(top, marked[-1])
     n = len(losses)
 
     def at(size: float, loss: float) -> tuple[float, float]:
@@ -27,7 +27,7 @@ def tradeoff_scene(losses: Sequence[float], leaves: int, unit: str) -> Scene:
         x = _LEFT + 12 + (_WIDTH - _LEFT - _RIGHT - 24) * (share if n > 1 else 0.5)
         return x, _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * loss / top
 
-    marks = _axes(ticks, top, 0.0, f"{unit}", "leaves")
+    marks = _axes(marked, top, 0.0, f"{unit}", "leaves")
     for size in _sizes(n):
         marks.append(Words(at(size, 0)[0], _HEIGHT - _BOTTOM + 17, str(size), 11, style="soft"))
     for size in range(1, n):
@@ -53,28 +53,28 @@ def tradeoff_scene(losses: Sequence[float], leaves: int, unit: str) -> Scene:
 def residual_scene(residuals: Residuals) -> Scene:
     """How far off the predictions are, as bars."""
     top = max(residuals.counts) or 1
-    ticks = _ticks(0.0, float(top))
-    high = max(float(top), ticks[-1])
+    marked = ticks(0.0, float(top))
+    high = max(float(top), marked[-1])
     low_x, high_x = residuals.edges[0], residuals.edges[-1]
 
     def x_of(value: float) -> float:
         return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - low_x) / (high_x - low_x)
 
-    marks = _axes(ticks, high, 0.0, "rows", "actual minus predicted")
+    marks = _axes(marked, high, 0.0, "rows", "actual minus predicted")
     for i, count in enumerate(residuals.counts):
         left, right = x_of(residuals.edges[i]), x_of(residuals.edges[i + 1])
         tall = (_HEIGHT - _TOP - _BOTTOM) * count / high
         marks.append(Box(left + 0.5, _HEIGHT - _BOTTOM - tall, right - left - 1, tall, "cover"))
     marks.append(Line(x_of(0.0), _TOP, x_of(0.0), _HEIGHT - _BOTTOM, "strong"))
-    for value in _ticks(low_x, high_x):
+    for value in ticks(low_x, high_x):
         marks.append(Words(x_of(value), _HEIGHT - _BOTTOM + 17, number(value), 11, style="soft"))
     words = f"{residuals.rows} rows; mean absolute error {number(residuals.mean_absolute)}"
     return Scene(_WIDTH, _HEIGHT, f"Residuals, {residuals.name}", words, (), [Group(tuple(marks), "legend")])
 
 
-def _axes(ticks: Sequence[float], top: float, bottom: float, y_name: str, x_name: str) -> list[Mark]:
+def _axes(marked: Sequence[float], top: float, bottom: float, y_name: str, x_name: str) -> list[Mark]:
     marks: list[Mark] = []
-    for tick in ticks:
+    for tick in marked:
         y = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (tick - bottom) / (top - bottom)
         marks.append(Line(_LEFT, y, _WIDTH - _RIGHT, y, "rule"))
         marks.append(Words(_LEFT - 8, y + 4, number(tick), 11, "end", "soft"))
@@ -83,7 +83,7 @@ def _axes(ticks: Sequence[float], top: float, bottom: float, y_name: str, x_name
     return marks
 
 
-def _ticks(low: float, high: float, most: int = 5) -> list[float]:
+def ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Round numbers that span the range from inside, but reach its top."""
     rough = (high - low) / most
     if rough <= 0 or not math.isfinite(rough):

@@ -76,6 +76,7 @@ class ModelFaces:
         X_test: Any = None,
         y_test: Any = None,
         *,
+        groups_test: Any = None,
         title: str = "",
     ) -> Path:
         """Write everything there is to see of the model into one HTML file that needs nothing else.
@@ -87,7 +88,9 @@ class ModelFaces:
         X, y : array or data frame, and array, optional
             The training data; with them the report shows how the model does on it.
         X_test, y_test : array or data frame, and array, optional
-            Data that the model has not seen.
+            Data that the model has not seen; what to expect on new rows is then taken from them.
+        groups_test : array, series or data frame, optional
+            The group columns of constraints for the test data, as in `audit`.
         title : str
             Heading of the report.
 
@@ -99,7 +102,7 @@ class ModelFaces:
         from omtree.report.page import write_report
 
         check_is_fitted(self, "certificate_")
-        return write_report(self, path, X, y, X_test, y_test, title=title)
+        return write_report(self, path, X, y, X_test, y_test, groups_test=groups_test, title=title)
 
     def _html_picture(self) -> str | None:
         """The picture for a notebook, None before the fit."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from omtree.constraints.audit import ConstraintCheck
-from omtree.data.wording import amount, number, show_level, show_number
+from omtree.data.wording import amount, counts_rows, number, show_level, show_number
 from omtree.model.certificate import Certificate
+from omtree.model.leading import expectation_on, leads
 from omtree.model.rules import RuleSet
 from omtree.problem.graph import Level
+from omtree.report import sections
 from omtree.report.charts import residual_scene, tradeoff_scene
+from omtree.report.curves import calibration_scene, decision_scene, roc_scene
 from omtree.report.figures import MOST_CLASSES, Confusion, score
 from omtree.report.page_data import page_data, script_json, used_features
+from omtree.report.probabilities import Probabilities
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words, percent, shorten
@@ -40,6 +46,7 @@ def write_report(
     X_test: Any = None,
     y_test: Any = None,
     *,
+    groups_test: Any = None,
     title: str = "",
 ) -> Path:
     """Write the report of a fitted model.
@@ -52,6 +59,8 @@ def write_report(
         The training data; with them the report shows how the model does on it.
     X_test, y_test : array or data frame, and array, optional
         Data that the model has not seen.
+    groups_test : array, series or data frame, optional
+        The group columns of constraints for the test data, as in `audit`.
     title : str
         Heading of the report.
 
@@ -60,7 +69,7 @@ def write_report(
     Path
         The file.
     """
-    page = render_report(model, X, y, X_test, y_test, title=title)
+    page = render_report(model, X, y, X_test, y_test, groups_test=groups_test, title=title)
     file = Path(path)
     # Half a surrogate in a name is no reason to have no report.
     file.write_text(page, encoding="utf-8", errors="replace", newline="\n")
@@ -68,7 +77,14 @@ def write_report(
 
 
 def render_report(
-    model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None, *, title: str = ""
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    groups_test: Any = None,
+    title: str = "",
 ) -> str:
     """The report as text; see `write_report`.
 
@@ -81,6 +97,8 @@ def render_report(
     >>> "Proven best for its cut points" in render_report(model, X, y)
     True
     """
+    from omtree import __version__
+
     scores = []
     for name, rows, targets, parameters in (
         ("training data", X, y, "X and y"),
@@ -94,6 +112,11 @@ def render_report(
     certificate: Certificate = model.certificate_
     rules: RuleSet = model.rules_
     features = _features(model)
+    new = X_test is not None
+    target = vars(model).get("target_name_", "")
+    tested = sections.tested_constraints(model, X_test, y_test, groups_test) if new else None
+    wanted = vars(model).get("_constraints", ())
+    expected = expectation_on(model, X_test, y_test, None, "") if new else vars(model).get("expectation_")
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -102,9 +125,31 @@ def render_report(
         lstrip_blocks=True,
     )
     environment.filters.update(number=number, percent=percent, picture=_picture)
+    lines = environment.get_template("leaves.html.j2").module.lines  # type: ignore[attr-defined]
+    rows_of = functools.partial(_leaf_lines, lines, X_test=X_test, y_test=y_test)
+    choices, shown = sections.other_sizes(model, rows_of)
+    kind = "tree" if model.tree_ is not None else "rules"
     return environment.get_template("report.html.j2").render(
-        title=title or ("Decision tree" if model.tree_ is not None else "Decision rules"),
-        kind="tree" if model.tree_ is not None else "rules",
+        title=title or (f"Decision {kind} for {target}" if target else f"Decision {kind}"),
+        target=target,
+        origin=sections.origin_facts(model),
+        made=f"Made with omtree {__version__} on {date.today().isoformat()}",
+        print_note=f"omtree {__version__}, {date.today().isoformat()}",
+        leads=leads(model, expected),
+        warnings=[expected.warning] if expected is not None and expected.warning else [],
+        outline=sections.outline(model.tree_) if model.tree_ is not None and len(rules) <= MOST_LEAVES else "",
+        lines=lines,
+        tested=new,
+        few=sections.FEW_ROWS,
+        sizes=sections.size_curve(model),
+        choices=choices,
+        probabilities=_probabilities(model, X, y, X_test, y_test),
+        roc_scene=roc_scene,
+        calibration_scene=calibration_scene,
+        decision_scene=decision_scene,
+        constraints_tested=tested is not None,
+        missed=sections.missed_sentences(certificate.constraints, tested, wanted),
+        kind=kind,
         size=_size(certificate),
         rows=amount(rules.support, Summaries.of(rules).rows),
         counted="Rows" if Summaries.of(rules).rows else "Weight",
@@ -114,8 +159,11 @@ def render_report(
         badge=_badge(certificate),
         proof=_proof(certificate),
         facts=_facts(certificate),
-        constraints=[_constraint(check) for check in certificate.constraints],
-        leaves=_leaves(rules),
+        constraints=[
+            _constraint(check, sections.constraint_words(check, wanted), None if tested is None else tested[place])
+            for place, check in enumerate(certificate.constraints)
+        ],
+        leaves=_leaves(model, X_test, y_test),
         n_leaves=len(rules),
         tradeoff=_tradeoff(model),
         scores=[(s, isinstance(s, Confusion)) for s in scores],
@@ -125,7 +173,7 @@ def render_report(
         unused=[f for f in features if not f["used"]],
         n_features=len(model.graph_),
         settings=[(name, shorten(repr(value))) for name, value in sorted(model.get_params(deep=False).items())],
-        data=Markup(script_json(page_data(model))),
+        data=Markup(script_json({**page_data(model), "sizes": shown})),
         script=Markup((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
     )
 
@@ -152,7 +200,8 @@ def _gap(certificate: Certificate) -> str:
 
 def _proof(certificate: Certificate) -> list[str]:
     """What is proven, in plain sentences."""
-    value, bound, weight = (number(x) for x in (certificate.value, certificate.bound, certificate.weight))
+    value, bound = number(certificate.value), number(certificate.bound)
+    weight = amount(certificate.weight, counts_rows([certificate.weight]))
     limit = f"go below {bound}"
     if certificate.counted:
         share = f" ({100 * certificate.value / certificate.weight:.1f} %)" if certificate.weight > 0 else ""
@@ -163,6 +212,11 @@ def _proof(certificate: Certificate) -> list[str]:
     elif certificate.score:
         sentences = [f"On the training data the {certificate.score} is {number(1.0 - certificate.value)}."]
         less, limit = "has a higher one", f"have one above {number(1.0 - certificate.bound)}"
+    elif certificate.is_squared:
+        root, least = (number(certificate.root_mean(loss)) for loss in (certificate.value, certificate.bound))
+        limit = f"have one below {least}"
+        sentences = [f"On the training data the root mean squared error of the model is {root} ({weight})."]
+        less = "has a lower one"
     else:
         sentences = [f"On the training data the {certificate.unit} of the model is {value}."]
         less = "has a lower one"
@@ -200,7 +254,7 @@ def _facts(certificate: Certificate) -> list[tuple[str, str]]:
         *((name, number(end)) for name, end in ends),
         ("gap", _gap(certificate)),
         ("status", certificate.status.replace("_", " ")),
-        ("weight of all rows", number(certificate.weight)),
+        ("rows" if counts_rows([certificate.weight]) else "weight of all rows", number(certificate.weight)),
     ]
     if certificate.lp_value is not None and certificate.lp_gap is not None:
         facts.append(("linear relaxation", f"{number(certificate.lp_value)} (gap {100 * certificate.lp_gap:.1f} %)"))
@@ -213,14 +267,16 @@ def _facts(certificate: Certificate) -> list[tuple[str, str]]:
     return facts
 
 
-def _constraint(check: ConstraintCheck) -> dict[str, Any]:
+def _constraint(check: ConstraintCheck, words: str, tested: ConstraintCheck | None) -> dict[str, Any]:
     """A line of the table; a value that cannot be measured, and a limit that is none, are a dash."""
 
     def shown(value: float) -> str:
         return number(value) if math.isfinite(value) else "–"
 
     return {
-        "name": shorten(check.name),
+        "name": shorten(words),
+        "tested": "" if tested is None else shown(tested.value),
+        "tested_met": tested is None or tested.met,
         "value": shown(check.value),
         "limit": f"{check.sense} {shown(check.limit)}" if math.isfinite(check.limit) else "none",
         "slack": shown(check.slack),
@@ -229,8 +285,22 @@ def _constraint(check: ConstraintCheck) -> dict[str, Any]:
     }
 
 
-def _leaves(rules: RuleSet) -> list[dict[str, Any]]:
+def _leaf_lines(lines: Any, model: Any, *, X_test: Any, y_test: Any) -> str:
+    """The lines of the table of leaves, as HTML."""
+    return str(lines(_leaves(model, X_test, y_test), model.rules_.classes, X_test is not None, sections.FEW_ROWS))
+
+
+def _probabilities(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Probabilities | None:
+    """Of the test rows where there are any, else of the training rows."""
+    if X_test is not None:
+        return sections.probabilities(model, "test data", X_test, y_test)
+    return None if X is None else sections.probabilities(model, "training data", X, y)
+
+
+def _leaves(model: Any, X_test: Any, y_test: Any) -> list[dict[str, Any]]:
+    rules: RuleSet = model.rules_
     summaries = Summaries.of(rules)
+    tested = [(0, "")] * len(rules) if X_test is None else sections.on_test_rows(model, X_test, y_test)
     total = rules.support or 1.0
     return [
         {
@@ -245,6 +315,10 @@ def _leaves(rules: RuleSet) -> list[dict[str, Any]]:
             "certainty": rule.class_weights[rule.label] / rule.support if rule.class_weights and rule.support else None,
             "deviation": rule.targets.deviation if rule.targets is not None else None,
             "content": summaries.words(rule),
+            "interval": sections.certainty_interval(rule, summaries),
+            "few": summaries.rows and rule.support < sections.FEW_ROWS,
+            "tested": tested[i][0],
+            "tested_right": tested[i][1],
         }
         for i, rule in enumerate(rules[:MOST_LEAVES])
     ]

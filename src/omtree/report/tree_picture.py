@@ -80,7 +80,9 @@ class _TreePicture:
             wrap(answer(rule.prediction, tree.rules.classes), 150.0, _NAME, 2, bold=True) for rule in tree.rules
         ]
         self.answer_width = widest((line for lines in self.answers for line in lines), _NAME, bold=True)
-        self.note_width = widest((self.summaries.short(rule) for rule in tree.rules), _SMALL)
+        # Numbered as in tables of the leaves.
+        self.notes = [f"#{number} · {self.summaries.short(rule)}" for number, rule in enumerate(tree.rules, start=1)]
+        self.note_width = widest(self.notes, _SMALL)
         self.shown = _heaviest(tree, MOST_NODES)
         self.place = {node: i for i, node in enumerate(self.shown)}
         self.children = [
@@ -127,9 +129,8 @@ class _TreePicture:
         folded = bool(node.children) and node.children[0] not in self.place
         rows = self.summaries.rows
         if node.rule is not None:
-            rule = self.tree.rules[node.rule]
             name = self.answers[node.rule]
-            note, bar = self.summaries.short(rule), _BAR + 7.0
+            note, bar = self.notes[node.rule], _BAR + 7.0
         else:
             assert node.feature is not None
             question = (

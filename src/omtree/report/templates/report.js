@@ -1,6 +1,8 @@
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("omtree-data").textContent);
+  // The chosen model; `data` is the one that is shown, which may be of another size.
+  const chosen = JSON.parse(document.getElementById("omtree-data").textContent);
+  let data = chosen;
   const UNKNOWN = 255;
   const byId = (id) => document.getElementById(id);
   document.documentElement.classList.add("script");
@@ -87,22 +89,27 @@
     return make("table", { class: "facts" }, make("tbody", {}, ...rows));
   }
 
+  let whole, view;
+
   // ---- The picture: nodes that can be chosen, walked and folded; zoom and pan ----
 
   const stage = byId("stage");
-  const svg = stage.querySelector("svg");
-  const groups = new Map();
-  for (const kind of ["node", "leaf", "rule"]) {
-    for (const group of svg.querySelectorAll(`[data-${kind}]`)) groups.set(Number(group.dataset[kind]), group);
+  const groups = new Map(), edges = new Map(), leafNode = new Map(), folded = new Set();
+  let svg, isTree, focused;
+  function takePicture() {
+    svg = stage.querySelector("svg");
+    for (const known of [groups, edges, leafNode, folded]) known.clear();
+    for (const kind of ["node", "leaf", "rule"]) {
+      for (const group of svg.querySelectorAll(`[data-${kind}]`)) groups.set(Number(group.dataset[kind]), group);
+    }
+    for (const edge of svg.querySelectorAll("[data-edge]")) edges.set(Number(edge.dataset.edge), edge);
+    isTree = data.nodes.length > 0;
+    focused = null;
+    data.nodes.forEach((node, i) => { if (node.rule !== undefined) leafNode.set(node.rule, i); });
+    const full = svg.viewBox.baseVal;
+    whole = { x: 0, y: 0, width: full.width, height: full.height };
+    view = { ...whole };
   }
-  const edges = new Map();
-  for (const edge of svg.querySelectorAll("[data-edge]")) edges.set(Number(edge.dataset.edge), edge);
-  const isTree = data.nodes.length > 0;
-  const folded = new Set();
-  let focused = null;
-
-  const leafNode = new Map();
-  data.nodes.forEach((node, i) => { if (node.rule !== undefined) leafNode.set(node.rule, i); });
   const shownOf = (rule) => (isTree ? leafNode.get(rule) : rule);
 
   function pathTo(node) {
@@ -229,9 +236,6 @@
     group.setAttribute("aria-expanded", "true");
   }
 
-  const full = svg.viewBox.baseVal;
-  const whole = { x: 0, y: 0, width: full.width, height: full.height };
-  let view = { ...whole };
   function show(next) {
     view = next;
     svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
@@ -321,10 +325,13 @@
 
   // ---- Try a row ----
 
-  const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+  const NUMBER = /^[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?$/i;
+  const numberOf = (text) => Number(text.replace(",", "."));
   const inputs = [];
   function buildForm() {
     const fields = byId("fields");
+    fields.replaceChildren();
+    inputs.length = 0;
     data.features.forEach((feature, i) => {
       const id = `value-${i}`;
       let input;
@@ -343,7 +350,6 @@
       fields.append(make("div", {}, make("label", { for: id }, feature.name), input,
         make("div", { class: "note", id: `note-${i}` })));
     });
-    byId("form").addEventListener("submit", (event) => event.preventDefault());
     byId("form-note").textContent = data.features.length
       ? "Only features that the model uses; others do not change the answer. An empty number is a missing one."
       : "The answer is the same for every row.";
@@ -355,7 +361,7 @@
       let note = "", value;
       if (!feature.cuts) value = text === "missing" ? null : text === "other" ? "other" : Number(text);
       else if (text === "") value = null;
-      else if (NUMBER.test(text) && Number.isFinite(Number(text))) value = Number(text);
+      else if (NUMBER.test(text) && Number.isFinite(numberOf(text))) value = numberOf(text);
       else { valid = false; note = "This is not a number."; }
       if (value === null && !feature.missing) note = "Training had no missing values here.";
       input.setAttribute("aria-invalid", String(note === "This is not a number."));
@@ -363,6 +369,31 @@
       return value;
     });
     return valid ? values : null;
+  }
+  // The change of one feature that gives another answer, the one that leads to the most rows.
+  function nearestChange(values, found) {
+    let best = null;
+    data.features.forEach((feature, i) => {
+      for (let code = 0; code < feature.values; code += 1) {
+        if (code === found.codes[i]) continue;
+        const codes = [...found.codes];
+        codes[i] = code;
+        const rule = (data.walks ? walk(codes) : nearest(codes)).rule;
+        if (data.rules[rule].answer === data.rules[found.rule].answer) continue;
+        const far = feature.cuts ? Math.abs(code - found.codes[i]) / feature.values : 1;
+        if (!best || far < best.far || (far === best.far && data.priority.indexOf(rule) < data.priority.indexOf(best.rule))) {
+          best = { i, code, rule, far };
+        }
+      }
+    });
+    if (!best) return "";
+    const feature = data.features[best.i];
+    const words = feature.cuts ? rangeWords(feature.cuts, best.code) : feature.levels[best.code];
+    return `It would be ${data.rules[best.rule].answer} with ${feature.name} ${words} (now ${shownValue(best.i)}).`;
+  }
+  function rangeWords(cuts, code) {
+    if (code === 0) return `< ${cuts[0]}`;
+    return code === cuts.length ? `\u2265 ${cuts[code - 1]}` : `${cuts[code - 1]} to <${cuts[code]}`;
   }
   function shownValue(i) {
     const input = inputs[i];
@@ -409,6 +440,8 @@
       if (count) result.append(make("p", { class: "hint" }, count));
     }
     result.append(steps);
+    const other = nearestChange(values, found);
+    if (other) result.append(make("p", { class: "hint" }, other));
     const end = shownOf(found.rule);
     for (const at of isTree ? pathTo(end) : [end]) {
       for (const part of [groups.get(at), edges.get(at)]) if (part) part.classList.add("on-path");
@@ -438,9 +471,9 @@
         table.tBodies[0].append(...rows);
       });
     });
-    for (const row of table.tBodies[0].rows) {
-      row.addEventListener("click", () => choose(shownOf(Number(row.dataset.rule))));
-    }
+    table.tBodies[0].addEventListener("click", (event) => {
+      choose(shownOf(Number(event.target.closest("tr").dataset.rule)));
+    });
   }
 
   // ---- Light and dark ----
@@ -462,11 +495,41 @@
     byId("print").addEventListener("click", () => window.print());
   }
 
+  // ---- Other sizes ----
+
+  const ownPicture = stage.innerHTML, ownRows = byId("leaf-table").tBodies[0].innerHTML;
+  function showModel() {
+    takePicture();
+    enhance();
+    home();
+    buildForm();
+    tell();
+    choose(isTree ? 0 : data.priority[0]);
+  }
+  function sizes() {
+    const buttons = [...document.querySelectorAll("[data-size]")];
+    for (const button of buttons) {
+      button.addEventListener("click", () => {
+        const other = chosen.sizes[button.dataset.size];
+        data = other || chosen;
+        stage.innerHTML = other ? other.picture : ownPicture;
+        byId("leaf-table").tBodies[0].innerHTML = other ? other.lines : ownRows;
+        for (const each of buttons) each.setAttribute("aria-pressed", String(each === button));
+        byId("size-note").textContent = button.dataset.words;
+        byId("model-note").textContent = other ? `${button.dataset.words} The other sections are about the chosen model.` : "";
+        showModel();
+      });
+    }
+  }
+
+  takePicture();
   enhance();
   interact();
+  byId("form").addEventListener("submit", (event) => event.preventDefault());
   buildForm();
   tell();
   choose(isTree ? 0 : data.priority[0]);
+  sizes();
   byId("detail").setAttribute("aria-live", "polite");
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   themes();

@@ -1,0 +1,228 @@
+"""Parts of the report that go beyond one model on its training rows: other sizes, test rows, what the model is from."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from omtree.constraints import Constraint, ConstraintCheck, group_columns
+from omtree.data.columns import check_labels
+from omtree.data.wording import amount, number, text_of
+from omtree.model.expectation import in_measure, short
+from omtree.model.intervals import wilson
+from omtree.model.rules import Rule
+from omtree.model.tree import Tree
+from omtree.report.curves import size_scene
+from omtree.report.page_data import page_data
+from omtree.report.probabilities import Probabilities, judge_probabilities
+from omtree.report.summary import Summaries
+from omtree.report.svg import model_scene, render_svg
+from omtree.report.words import answer, branch_words, percent, shorten
+
+#: A leaf that fewer training rows decided is marked.
+FEW_ROWS = 10
+#: Beyond these many sizes, or leaves of one, other sizes are not drawn.
+_MOST_SIZES, _MOST_LEAVES = 16, 64
+
+
+def origin_facts(model: Any) -> list[str]:
+    """Where the model is from, each fact in a few words."""
+    from omtree import __version__
+
+    origin = vars(model).get("origin_", {})
+    facts = []
+    if origin.get("file"):
+        facts.append(f"data {origin['file']}")
+    if origin.get("sha256"):
+        facts.append(f"SHA-256 {origin['sha256'][:16]}…")
+    if origin.get("fitted"):
+        facts.append(f"fitted {origin['fitted']}")
+    return [*facts, f"report of {date.today().isoformat()}", f"omtree {__version__}"]
+
+
+def certainty_interval(rule: Rule, summaries: Summaries) -> str:
+    """Wilson's interval for the share of a leaf's answer, where weights are numbers of rows."""
+    if not rule.class_weights or not summaries.rows or rule.support <= 0:
+        return ""
+    low, high = wilson(rule.class_weights[rule.label] / rule.support, rule.support)
+    return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
+def on_test_rows(model: Any, X: Any, y: Any) -> list[tuple[int, str]]:
+    """Per leaf how many test rows it answers for, and how well: the share that is right, or the root mean square."""
+    owner, rules = model.apply(X), model.rules_
+    rows = np.bincount(owner, minlength=len(rules))
+    actual = np.asarray(y)
+    if rules.classes:
+        right = np.asarray(model.predict(X) == actual, dtype=float)
+        hits = np.bincount(owner, weights=right, minlength=len(rules))
+        return [(int(n), percent(hit / n) if n else "") for n, hit in zip(rows, hits, strict=True)]
+    squares = np.bincount(owner, weights=(model.predict(X) - actual.astype(float)) ** 2, minlength=len(rules))
+    return [(int(n), short(float(np.sqrt(s / n))) if n else "") for n, s in zip(rows, squares, strict=True)]
+
+
+def probabilities(model: Any, name: str, X: Any, y: Any) -> Probabilities | None:
+    """How well the shares of the positive class serve as probabilities; None where there are not two classes."""
+    classes = model.rules_.classes
+    if len(classes) != 2 or not hasattr(model, "predict_proba"):
+        return None
+    positive = classes[1]
+    column = model.classes_.tolist().index(positive)
+    said = model.predict_proba(X)[:, column]
+    return judge_probabilities(shorten(text_of(positive), 40), name, said, np.asarray(y) == positive)
+
+
+def size_curve(model: Any) -> dict[str, Any] | None:
+    """The losses of the cross-validation by size."""
+    results = vars(model).get("cv_results_")
+    if results is None or len(results["leaves"]) < 2:
+        return None
+    known = ~np.isnan(results["mean_test_loss"])
+    sizes, training, held_out, errors = (
+        results[name][known].tolist() for name in ("leaves", "mean_train_loss", "mean_test_loss", "se_test_loss")
+    )
+    errors = [0.0 if error != error else error for error in errors]
+    chosen = len(model.rules_)
+    rule = "of least loss" if vars(model).get("selection") == "best" else "within one standard error of the least loss"
+    return {
+        "scene": size_scene(sizes, training, held_out, errors, chosen),
+        "sentence": f"Mean loss by size, in training and on rows held out; the one {rule} on rows held out was chosen: "
+        f"{chosen} {'leaf' if chosen == 1 else 'leaves'}.",
+    }
+
+
+def other_sizes(model: Any, lines: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The sizes to choose from, and for each but the model's own what the page shows then.
+
+    Parameters
+    ----------
+    model : fitted model
+    lines : callable
+        The lines of the table of leaves for a model, as HTML.
+    """
+    if vars(model).get("_family") is None or model.tree_ is None:
+        return [], {}
+    losses = model.loss_by_leaves_
+    if len(losses) > _MOST_SIZES or len(model.rules_) > _MOST_LEAVES:
+        return [], {}
+    choices, shown = [], {}
+    seen: set[int] = set()
+    for size in range(1, len(losses) + 1):
+        if not np.isfinite(losses[size - 1]):
+            continue
+        other = model.with_leaves(size)
+        # A size without a smaller loss has the tree of a smaller size.
+        if len(other.rules_) in seen or len(other.rules_) > _MOST_LEAVES:
+            continue
+        seen.add(len(other.rules_))
+        own = len(other.rules_) == len(model.rules_)
+        choices.append({"size": len(other.rules_), "words": _size_words(other), "chosen": own})
+        if not own:
+            picture = render_svg(model_scene(other))
+            shown[str(len(other.rules_))] = {**page_data(other), "picture": picture, "lines": lines(other)}
+    return choices, shown
+
+
+def _size_words(model: Any) -> str:
+    certificate = model.certificate_
+    size = len(model.rules_)
+    words = f"{size} {'leaf' if size == 1 else 'leaves'}: "
+    if certificate.is_squared:
+        words += f"RMSE {number(certificate.root_mean(certificate.value))} in training"
+    else:
+        words += f"{number(certificate.value)} {certificate.unit_of(certificate.value)} in training"
+    expected = vars(model).get("expectation_")
+    if expected is not None:
+        words += f", {in_measure(expected.measure, expected.value.value)} {expected.measure} on rows held out"
+    return f"{words}."
+
+
+def outline(tree: Tree) -> Markup:
+    """The tree as nested lists, for narrow screens."""
+    rules, summaries = tree.rules, Summaries.of(tree.rules)
+
+    def item(index: int) -> Markup:
+        node = tree.nodes[index]
+        condition = node.condition
+        if condition is None:
+            words = "All rows"
+        else:
+            feature = rules.features[condition.feature]
+            words = f"{shorten(feature.name, 60)}: {branch_words(feature, condition.codes)}"
+        text = Markup("{}").format(words)
+        if node.rule is not None:
+            rule = rules[node.rule]
+            said = answer(rule.prediction, rules.classes)
+            text += Markup(' → <span class="says">{}</span> <span class="soft">#{} · {}</span>').format(
+                said, node.rule + 1, summaries.short(rule)
+            )
+            return Markup("<li>{}</li>").format(text)
+        below = Markup("").join(item(child) for child in node.children)
+        rows = amount(node.support, summaries.rows)
+        return Markup('<li>{} <span class="soft">{}</span><ul>{}</ul></li>').format(text, rows, below)
+
+    return Markup("<ul>{}</ul>").format(item(0))
+
+
+def constraint_words(check: ConstraintCheck, constraints: Sequence[Constraint]) -> str:
+    """The name of a check with its constraint in words: no limits, which stand beside it."""
+    for constraint in constraints:
+        if check.name.startswith(constraint.title):
+            return f"{in_words(constraint)}{check.name.removeprefix(constraint.title)}"
+    return check.name
+
+
+def in_words(constraint: Constraint) -> str:
+    """What a constraint is about.
+
+    >>> from omtree.constraints import Recall, StatisticalParity
+    >>> in_words(Recall("ill", at_least=0.9)), in_words(StatisticalParity("sex", 0.1))
+    ('Recall (class ill)', 'Statistical parity (group sex, tolerance 0.1)')
+    """
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(constraint).__name__)
+    name = name if name.isupper() else name[0] + name[1:].lower()
+    facts = []
+    for field in dataclasses.fields(constraint):  # type: ignore[arg-type]
+        value = getattr(constraint, field.name)
+        if field.name in ("at_least", "at_most") or value is None or value == field.default:
+            continue
+        listed = isinstance(value, (tuple, list, set, frozenset))
+        texts = [text_of(each) for each in value] if listed else [text_of(value)]
+        shown = ", ".join(sorted(texts) if isinstance(value, (set, frozenset)) else texts)
+        facts.append(f"{field.name.rstrip('_').replace('_', ' ')} {shown}")
+    return shorten(f"{name} ({', '.join(facts)})" if facts else name)
+
+
+def tested_constraints(model: Any, X: Any, y: Any, groups: Any) -> tuple[ConstraintCheck, ...] | None:
+    """The constraints on test rows; None where there are none, or the columns of their groups are not at hand."""
+    constraints = vars(model).get("_constraints", ())
+    if not constraints or not model.certificate_.constraints:
+        return None
+    if groups is None:
+        wanted = set(group_columns(constraints))
+        there = set(map(str, check_labels(X))) if wanted and hasattr(X, "columns") else set()
+        if wanted - there:
+            return None
+    return tuple(model.audit(X, y, groups=groups))
+
+
+def missed_sentences(
+    trained: Sequence[ConstraintCheck], tested: Sequence[ConstraintCheck] | None, constraints: Sequence[Constraint]
+) -> list[str]:
+    """What is met in training and not on the test rows, in sentences."""
+    if tested is None:
+        return []
+    sentences = []
+    for before, after in zip(trained, tested, strict=True):
+        if before.met and not after.met:
+            sentences.append(
+                f"{constraint_words(after, constraints)}: met in training ({number(before.value)}), not met on the "
+                f"test rows ({number(after.value)}, wanted {after.sense} {number(after.limit)})."
+            )
+    return sentences
