@@ -79,8 +79,10 @@ def search_cuts(
     max_depth: int,
     max_leaves: int,
     min_support: float,
+    multiway: bool,
+    known: float,
     seconds: float,
-) -> tuple[float, float, bool, bool, list[tuple[int, int, float, float, int, int]], int]: ...
+) -> tuple[float, float, bool, bool, list[tuple[int, int, list[float], list[float], list[int]]], int]: ...
 def improve_trees(
     codes: npt.NDArray[np.uint8],
     sums: npt.NDArray[np.float64],

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import omtree
-from helpers.cut_oracle import Cuttable, best_binary
+from helpers.cut_oracle import Cuttable, best_binary, best_multiway
 from omtree.data.columns import read_columns
 from omtree.data.table import Feature
 from omtree.engines.trees.all_cuts import CutNode
@@ -134,6 +134,49 @@ def test_smaller_trees_claim_no_proof() -> None:
         assert smaller.bound <= alone.certificate_.value <= smaller.value
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_multiway_classifier_against_every_tree(seed: int) -> None:
+    """Multiway trees: proven values are the least of all, others no less, bounds no more."""
+    rng = np.random.default_rng(300 + seed)
+    n = int(rng.integers(6, 11))
+    level = pd.Categorical(rng.choice(["low", "mid", "high"], n), ["low", "mid", "high"], ordered=True)
+    frame = pd.DataFrame({"x": rng.integers(0, 6, n) / 4, "y": rng.normal(size=n), "level": level})
+    labels = rng.integers(0, 2 + seed % 2, n)
+    labels[:2] = [0, 1]
+    support = [1, 2][seed % 2]
+    depth, leaves = [(2, 4), (2, 5), (3, 6)][seed % 3]
+    model = omtree.OptimalTreeClassifier(
+        max_depth=depth,
+        max_leaves=leaves,
+        min_samples_leaf=support,
+        binning="exact",
+        feature_kinds={"level": "ordinal"},
+    )
+    certificate = model.fit(frame, labels).certificate_
+    orders = np.array([frame["x"], frame["y"], frame["level"].cat.codes], dtype=float)
+    data = Cuttable.errors(orders, labels.tolist(), [1.0] * n, [1.0] * n)
+    free, binary = best_multiway(data, depth, leaves), best_binary(data, depth, leaves, support)
+    assert certificate.cuts == "all"
+    assert certificate.bound <= certificate.value <= binary
+    if support == 1:
+        assert certificate.status == "optimal"
+        assert certificate.value == free
+    assert free <= certificate.value
+    assert certificate.bound >= min(free, certificate.value)
+    assert (model.predict(frame) != labels).sum() == certificate.value
+
+
+def test_multiway_never_worse_than_binary() -> None:
+    """On rows with more values than codes a multiway tree is proven, and as good as the best binary one at least."""
+    X, y = _wave(300)
+    common = {"max_depth": 2, "binning": "exact", "min_samples_leaf": 1}
+    wide = omtree.OptimalTreeClassifier(max_leaves=5, **common).fit(X, y).certificate_
+    narrow = omtree.OptimalTreeClassifier(max_leaves=4, splits="binary", **common).fit(X, y).certificate_
+    assert wide.status == narrow.status == "optimal"
+    assert wide.cuts == "all"
+    assert wide.value <= narrow.value
+
+
 def test_balanced_errors_over_all_cuts() -> None:
     """Costs by class are weights of rows: balanced errors are proven over all cuts as well."""
     X, y = _wave(200)
@@ -152,7 +195,7 @@ def test_many_levels_in_order_and_alone() -> None:
     feature = Feature("colour", 0, "nominal", 7, False, levels=tuple("abcdefg"), target_order=(6, 5, 4, 3, 2, 1, 0))
     views = views_of(columns, [feature], "groups")
     assert len(views) == 8
-    along = raw_tree(CutNode(0, 0, 1.0, 2.0, CutNode(0), CutNode(1)), views)
+    along = raw_tree(CutNode(0, 0, ((1.0, 2.0),), (CutNode(0), CutNode(1))), views)
     assert [set(part.codes) for part, _ in along.branches] == [{6, 5}, {4, 3, 2, 1, 0}]
-    alone = raw_tree(CutNode(0, 3, 0.0, 1.0, CutNode(0), CutNode(1)), views)
+    alone = raw_tree(CutNode(0, 3, ((0.0, 1.0),), (CutNode(0), CutNode(1))), views)
     assert [set(part.codes) for part, _ in alone.branches] == [{2}, {0, 1, 3, 4, 5, 6}]

@@ -195,7 +195,7 @@ def test_exact_thresholds_beyond_the_codes_are_refused() -> None:
     """More distinct values than codes are refused in a sentence that names the column and what to use instead."""
     X, y = band(300)
     with pytest.raises(ValueError, match=r"Column 'x0' has more than 254 distinct values.*binning='adaptive'"):
-        OptimalTreeClassifier(binning="exact").fit(X, y)
+        OptimalTreeClassifier(binning="exact", objective="gini").fit(X, y)
 
 
 def search_that_stops(monkeypatch: pytest.MonkeyPatch, after: int, **changes: Any) -> None:

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,36 @@ class Cuttable:
             return float((weight * (own - mean) ** 2).sum())
 
         return cls(views, cost, w)
+
+
+def best_multiway(data: Cuttable, depth: int, leaves: int) -> float:
+    """The least loss of a tree whose nodes split a view into any number of intervals."""
+
+    @functools.cache
+    def best(rows: Rows, depth: int, leaves: int) -> float:
+        found = data.cost(rows)
+        if depth == 0 or leaves == 1:
+            return found
+        for view in data.views:
+            values = sorted({view[row] for row in rows})
+
+            def rest(start: int, left: int, view: Any = view, values: Any = values) -> float:
+                """The least loss of the values from the given one on, with so many leaves left."""
+                if start == len(values):
+                    return 0.0
+                least = math.inf
+                for end in range(start + 1, len(values) + 1):
+                    if (start, end) == (0, len(values)):
+                        continue
+                    inside = tuple(row for row in rows if values[start] <= view[row] <= values[end - 1])
+                    for share in range(1, left + 1):
+                        least = min(least, best(inside, depth - 1, share) + rest(end, left - share, view, values))
+                return least
+
+            found = min(found, rest(0, leaves))
+        return found
+
+    return best(tuple(range(data.views.shape[1])), depth, leaves)
 
 
 def best_binary(data: Cuttable, depth: int, leaves: int, support: float) -> float:

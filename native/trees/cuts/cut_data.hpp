@@ -1,4 +1,5 @@
-// Rows that may be cut between any two distinct values: what a search over all cuts is given, and the rows of a node.
+// Rows that may be cut between any two distinct values: what a search over all
+// cuts is given, and the rows of a node.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +11,13 @@
 
 namespace omtree {
 
-/// What is minimised: the weight of wrong rows, or squared distances from the mean.
+/// What is minimised: the weight of wrong rows, or squared distances from the
+/// mean.
 enum class CutLoss { errors, squares };
 
-/// Columns in an order each, called views: a column with missing cells has one view with them first and one with them
-/// last, a group of levels against the others has one of two values.
+/// Columns in an order each, called views: a column with missing cells has one
+/// view with them first and one with them last, a group of levels against the
+/// others has one of two values.
 struct CutProblem {
     std::size_t n_rows = 0;
     std::vector<std::span<const double>> views; ///< by row; never NaN
@@ -29,14 +32,17 @@ struct CutProblem {
     int max_leaves = 4;
 };
 
-/// A node in preorder. The cut of a view lies between two of its values among the rows of the node.
+/// Thrown where the time is over.
+struct OutOfTime {};
+
+/// A node in preorder. The cuts of a view lie between two of its values each
+/// among the rows of the node.
 struct CutNode {
     int label = 0;
     int view = -1;
-    double below = 0.0; ///< largest value on the left
-    double above = 0.0; ///< smallest value on the right
-    int left = -1;
-    int right = -1;
+    std::vector<double> below; ///< largest value left of each cut
+    std::vector<double> above; ///< smallest value right of it
+    std::vector<int> children;
 };
 
 struct CutResult {
@@ -57,7 +63,8 @@ class CutRows {
     std::span<const std::uint32_t> order(std::size_t view) const { return {orders_.data() + view * size(), size()}; }
     const std::uint32_t *orders() const { return orders_.data(); }
 
-    /// The rows at places begin .. end - 1 of a view. `inside` has a flag for every row of the problem.
+    /// The rows at places begin .. end - 1 of a view. `inside` has a flag for
+    /// every row of the problem.
     CutRows part(std::size_t view, std::size_t begin, std::size_t end, std::vector<std::uint8_t> &inside) const;
 
   private:
@@ -70,8 +77,8 @@ struct CutRanks {
     std::vector<std::vector<std::uint32_t>> of_row;
     std::vector<std::vector<double>> values; ///< by rank
 
-    /// Fills in the ranks and the rows in the order of every view; false where `stopped`, asked between views, was
-    /// true.
+    /// Fills in the ranks and the rows in the order of every view; false where
+    /// `stopped`, asked between views, was true.
     bool sort(const CutProblem &problem, const std::function<bool()> &stopped, std::vector<std::uint32_t> &orders);
 };
 

@@ -1,4 +1,5 @@
-// Trees of depth three and more: intervals of cuts of the root, over all views, the most promising first.
+// Trees of depth three and more: intervals of cuts of the root, over all views,
+// the most promising first.
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -18,14 +19,16 @@ struct Shares {
     int right;
 };
 
-/// Lower bounds of one side of a cut for each way to share the leaves, and by the view that comes next.
+/// Lower bounds of one side of a cut for each way to share the leaves, and by
+/// the view that comes next.
 struct SideBounds {
     std::vector<double> values;
     std::vector<ViewFloors> floors;
 
     SideBounds(std::size_t n_shares, double value, const ViewFloors &by_view)
         : values(n_shares, value), floors(n_shares, by_view) {}
-    /// The larger bounds: of more rows, and of these rows and some others that cost so much at most.
+    /// The larger bounds: of more rows, and of these rows and some others that
+    /// cost so much at most.
     SideBounds(const SideBounds &fewer, const SideBounds &more, double others) : SideBounds(fewer) {
         for (std::size_t s = 0; s < values.size(); ++s) {
             values[s] = std::max(values[s], more.values[s] - others);
@@ -44,8 +47,9 @@ struct SideBounds {
     }
 };
 
-/// A cut that has been looked at. Where a least support is asked for, its sides are bounded with that support (`here`)
-/// and with what is left of it at the cuts up to the neighbours it had: only the latter bounds those.
+/// A cut that has been looked at. Where a least support is asked for, its sides
+/// are bounded with that support (`here`) and with what is left of it at the
+/// cuts up to the neighbours it had: only the latter bounds those.
 struct Mark {
     int place;
     SideBounds left, right;
@@ -82,7 +86,8 @@ class MoreLevels {
     void push(std::size_t view, int lower, int upper, std::size_t from, std::size_t to, double at_least);
     /// The least that a cut at a place between two marks can cost.
     double at(const Mark &a, const Mark &b, int place) const;
-    /// Solve one side of a cut for a share of the leaves; false where it cannot be part of a better tree.
+    /// Solve one side of a cut for a share of the leaves; false where it cannot
+    /// be part of a better tree.
     CutAnswer side(const CutRows &rows, int leaves, double cutoff, double least, ViewFloors &floors);
 
     CutSearcher &searcher_;
@@ -125,7 +130,8 @@ MoreLevels::MoreLevels(CutSearcher &searcher, const CutRows &rows, int depth, in
 }
 
 double MoreLevels::at(const Mark &a, const Mark &b, int place) const {
-    // Leaves that have the support keep it when rows come in, and a row more costs no more than itself.
+    // Leaves that have the support keep it when rows come in, and a row more
+    // costs no more than itself.
     const double up = per_row_ * (b.place - place);
     const double down = per_row_ * (place - a.place);
     double least = infinity;
@@ -148,7 +154,8 @@ void MoreLevels::open(std::size_t view) {
     const ViewFloors nothing(floors_.size(), 0.0);
     const SideBounds none(n_shares, 0.0, nothing);
     const SideBounds all(n_shares, shallow_.value, shallow_floors_);
-    // Sides of other cuts have leaves that need not have the support among all rows.
+    // Sides of other cuts have leaves that need not have the support among all
+    // rows.
     const SideBounds &free = supported_ ? none : all;
     const int n = static_cast<int>(rows_.size());
     Mark first{0, none, free, none, all};
@@ -228,7 +235,8 @@ void MoreLevels::look(const Interval &interval, std::size_t from, std::size_t to
     double least_left = least_;
     double least_right = least_;
     if (supported_) {
-        // Leaves with the support at any cut up to the next mark have at least this here.
+        // Leaves with the support at any cut up to the next mark have at least this
+        // here.
         least_left = least_ - (below_[view][b.place] - below_[view][place]);
         least_right = least_ - (below_[view][place] - below_[view][a.place]);
     }
@@ -304,8 +312,8 @@ CutAnswer MoreLevels::run() {
     if (searcher_.reaches(floor, best_.value)) {
         return best_;
     }
-    // Half of what the rows between here and the ends of an interval weigh: bounds of a side that are a little too good
-    // now save looking at it again.
+    // Half of what the rows between here and the ends of an interval weigh:
+    // bounds of a side that are a little too good now save looking at it again.
     slack_per_row_ = losses_.slack_per_row(best_.value / static_cast<double>(rows_.size()));
     // A root that leaves a side empty is worth no more than one level less.
     const double cap = supported_ ? 0.0 : shallow_.value;

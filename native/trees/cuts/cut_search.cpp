@@ -37,7 +37,7 @@ CutResult CutSearcher::run() {
         result.value = losses_->leaf(rows);
         result.finished = problem_.views.empty();
         result.bound = result.finished ? result.value : 0.0;
-        result.tree.push_back({losses_->label(rows)});
+        result.tree.emplace_back().label = losses_->label(rows);
         return result;
     }
     all_ = std::make_unique<CutRows>(problem_.views.size(), std::move(orders));

@@ -1,7 +1,9 @@
-// The best binary tree over all cuts: an exact search, best first over intervals of cuts.
+// The best binary tree over all cuts: an exact search, best first over
+// intervals of cuts.
 //
-// A cut between two others has more rows on its left than the lower one has, and more on its right than the upper one,
-// and more rows never cost less; so two cuts bound all those between them.
+// A cut between two others has more rows on its left than the lower one has,
+// and more on its right than the upper one, and more rows never cost less; so
+// two cuts bound all those between them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,8 @@
 
 namespace omtree {
 
-/// The shape of a tree: leaves, and nodes with one split, are found again from their rows where they are `open`.
+/// The shape of a tree: leaves, and nodes with one split, are found again from
+/// their rows where they are `open`.
 struct CutShape {
     int view = -1;
     std::uint32_t below = 0; ///< rank of the largest value on the left
@@ -33,8 +36,6 @@ struct CutAnswer {
 
 /// Lower bounds on trees by the view that their root splits.
 using ViewFloors = std::vector<double>;
-
-struct OutOfTime {};
 
 class CutSearcher {
   public:
@@ -76,7 +77,8 @@ class CutSearcher {
     std::unique_ptr<SideLosses> losses_;
     std::unique_ptr<CutRows> all_;
     std::vector<std::uint8_t> inside_;
-    std::vector<double> twin_loss_; ///< what a row costs in any tree, since another row has the same values
+    std::vector<double> twin_loss_; ///< what a row costs in any tree, since
+                                    ///< another row has the same values
     CutAnswer best_;
     double bound_ = 0.0;
     double tolerance_ = 0.0;
@@ -84,7 +86,8 @@ class CutSearcher {
     int top_leaves_ = 0;
 };
 
-/// The best binary tree over all cuts, or the best one known when `stopped` becomes true.
+/// The best binary tree over all cuts, or the best one known when `stopped`
+/// becomes true.
 CutResult search_cuts(const CutProblem &problem, const std::function<bool()> &stopped);
 
 } // namespace omtree

@@ -58,7 +58,7 @@ bool CutSearcher::best_single_split(const CutRows &rows, CutShape &found) {
 
 void CutSearcher::complete(const CutRows &rows, const CutShape *shape, int open, std::vector<CutNode> &tree) {
     const std::size_t position = tree.size();
-    tree.push_back({losses_->label(rows.order(0))});
+    tree.emplace_back().label = losses_->label(rows.order(0));
     CutShape split;
     if (shape == nullptr) {
         if (open < 2 || !best_single_split(rows, split)) {
@@ -74,11 +74,11 @@ void CutSearcher::complete(const CutRows &rows, const CutShape *shape, int open,
         order.begin();
     const std::vector<double> &values = ranks_.values[shape->view];
     tree[position].view = shape->view;
-    tree[position].below = values[ranks[order[place - 1]]];
-    tree[position].above = values[ranks[order[place]]];
-    tree[position].left = static_cast<int>(tree.size());
+    tree[position].below = {values[ranks[order[place - 1]]]};
+    tree[position].above = {values[ranks[order[place]]]};
+    tree[position].children.push_back(static_cast<int>(tree.size()));
     complete(rows.part(shape->view, 0, place, inside_), shape->left.get(), shape->open_left, tree);
-    tree[position].right = static_cast<int>(tree.size());
+    tree[position].children.push_back(static_cast<int>(tree.size()));
     complete(rows.part(shape->view, place, rows.size(), inside_), shape->right.get(), shape->open_right, tree);
 }
 

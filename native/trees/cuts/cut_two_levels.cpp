@@ -1,5 +1,5 @@
-// Trees of depth two: sixteen cuts of the root at a time, their sides by sweeps, until no cut is left that could be
-// better.
+// Trees of depth two: sixteen cuts of the root at a time, their sides by
+// sweeps, until no cut is left that could be better.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -12,9 +12,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// A cut of the root whose sides are known: with one more split each, and as leaves where a side may be a leaf alone.
-/// `left` is a bound for the left sides of all cuts up to the next known one, `right` for those from the one before;
-/// with a least support they are below `left_here` and `right_here`, the losses of the sides themselves.
+/// A cut of the root whose sides are known: with one more split each, and as
+/// leaves where a side may be a leaf alone. `left` is a bound for the left
+/// sides of all cuts up to the next known one, `right` for those from the one
+/// before; with a least support they are below `left_here` and `right_here`,
+/// the losses of the sides themselves.
 struct KnownCut {
     int place;
     double left, right;
@@ -29,14 +31,16 @@ struct ViewCuts {
     std::vector<double> below;   ///< mass by place, where there is a least support
 };
 
-/// What trees with at most three or four leaves cost whose cut lies from one known cut to another.
+/// What trees with at most three or four leaves cost whose cut lies from one
+/// known cut to another.
 class Between {
   public:
     Between(bool four, double per_row) : four_(four), per_row_(per_row) {}
 
     double ends(const KnownCut &a, const KnownCut &b) const { return join(a.left, a.left_leaf, b.right, b.right_leaf); }
     double at(const KnownCut &a, const KnownCut &b, int place) const {
-        // Leaves that have the support keep it when rows come in, and a row more costs no more than itself.
+        // Leaves that have the support keep it when rows come in, and a row more
+        // costs no more than itself.
         const double up = per_row_ * (b.place - place);
         const double down = per_row_ * (place - a.place);
         return join(std::max(a.left, b.left_here - up), std::max(a.left_leaf, b.left_leaf - up),
@@ -113,7 +117,8 @@ void TwoLevels::look(std::size_t view, std::vector<int> &places, bool with_whole
     std::fill(least_left, least_left + sweep_lanes, least_);
     std::fill(least_right, least_right + sweep_lanes, least_);
     if (supported_) {
-        // A cut further on has more rows on its left: leaves that have the support there have at least this here.
+        // A cut further on has more rows on its left: leaves that have the support
+        // there have at least this here.
         std::size_t next = 0;
         for (std::size_t j = 0; j < m; ++j) {
             while (next < cuts.known.size() && cuts.known[next].place < places[j]) {

@@ -194,7 +194,8 @@ void SideLosses::run_squares(std::span<const int> places, const double *least_le
     SweepTask<double> task = this->task<double>();
     task.weight = weights_.empty() ? nullptr : weights_.data();
     double least[2][sweep_lanes] = {};
-    // Half a row: sums of weights that should be zero may differ from it a little.
+    // Half a row: sums of weights that should be zero may differ from it a
+    // little.
     for (std::size_t lane = 0; lane < places.size(); ++lane) {
         least[0][lane] = std::max(least_left[lane], least_mass_ / 2) * (1.0 - 1e-12);
         least[1][lane] = std::max(least_right[lane], least_mass_ / 2) * (1.0 - 1e-12);
@@ -233,6 +234,78 @@ void SideLosses::with_one_split(std::size_t view, std::span<const int> places, c
         run<std::int32_t>(places, wide_weights_, wide_masses_, least_left, least_right, out);
     } else {
         run<double>(places, weights_, masses_, least_left, least_right, out);
+    }
+}
+
+template <typename T>
+void SideLosses::run_parts(std::span<const int> ends, std::span<const std::pair<int, int>> places,
+                           const std::vector<T> &weights, int n_parts, std::vector<LossByLeaves> &out) const {
+    IntervalTask<T> task{};
+    task.n_rows = static_cast<int>(rows_->size());
+    task.n_views = static_cast<int>(ranks_.of_row.size());
+    task.n_classes = problem_.n_classes;
+    task.order = rows_->orders();
+    task.last = last_.data();
+    task.code = code_.data();
+    task.weight = weights.empty() ? nullptr : weights.data();
+    for (std::size_t lane = 0; lane < places.size(); ++lane) {
+        const auto block = [&](int end) {
+            return static_cast<int>(std::lower_bound(ends.begin(), ends.end(), end) - ends.begin());
+        };
+        task.first[lane] = block(places[lane].first);
+        task.last_block[lane] = block(places[lane].second);
+    }
+    alignas(64) T right_rows[max_parts * sweep_lanes];
+    sweep_intervals<T>(task, n_parts, right_rows);
+    out.resize(places.size());
+    for (std::size_t lane = 0; lane < places.size(); ++lane) {
+        out[lane].fill(0.0);
+        for (int l = 1; l <= max_parts; ++l) {
+            // More parts than were asked for are no worse.
+            out[lane][l] =
+                l <= n_parts ? static_cast<double>(right_rows[(l - 1) * sweep_lanes + lane]) : out[lane][n_parts];
+        }
+    }
+}
+
+void SideLosses::with_parts(std::size_t view, std::span<const std::pair<int, int>> places, int n_parts,
+                            std::vector<LossByLeaves> &out) {
+    ++sweeps;
+    std::vector<int> ends;
+    for (const auto &[from, to] : places) {
+        ends.push_back(from);
+        ends.push_back(to);
+    }
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    const std::span<const std::uint32_t> order = rows_->order(view);
+    std::vector<double> weight_below(ends.size());
+    double below = 0.0;
+    std::size_t place = 0;
+    for (std::size_t block = 0; block <= ends.size(); ++block) {
+        const std::size_t to = block < ends.size() ? static_cast<std::size_t>(ends[block]) : order.size();
+        for (; place < to; ++place) {
+            const std::uint32_t row = order[place];
+            code_[row] = static_cast<std::uint16_t>(problem_.labels[row] * interval_blocks + static_cast<int>(block));
+            below += weights_.empty() ? 1.0 : weights_[row];
+        }
+        if (block < ends.size()) {
+            weight_below[block] = below;
+        }
+    }
+    if ((unit_ ? static_cast<double>(rows_->size()) : most_) < narrow_limit) {
+        run_parts<std::int16_t>(ends, places, narrow_weights_, n_parts, out);
+    } else {
+        run_parts<std::int32_t>(ends, places, wide_weights_, n_parts, out);
+    }
+    const auto weight_at = [&](int end) {
+        return weight_below[std::lower_bound(ends.begin(), ends.end(), end) - ends.begin()];
+    };
+    for (std::size_t lane = 0; lane < places.size(); ++lane) {
+        const double all = weight_at(places[lane].second) - weight_at(places[lane].first);
+        for (int l = 1; l <= max_parts; ++l) {
+            out[lane][l] = all - out[lane][l];
+        }
     }
 }
 

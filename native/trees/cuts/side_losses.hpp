@@ -1,15 +1,20 @@
 // What the rows on either side of cuts cost with at most one more split.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "trees/cuts/cut_data.hpp"
+#include "trees/cuts/interval_sweep.hpp"
 #include "trees/cuts/sweep.hpp"
 
 namespace omtree {
+
+/// Losses by the number of leaves, 1 .. max_parts; entry 0 is not used.
+using LossByLeaves = std::array<double, max_parts + 1>;
 
 /// Losses of both sides of some cuts.
 struct SidePair {
@@ -30,7 +35,8 @@ class SideLosses {
     /// The least support that is not met by any single row.
     bool any_row_will_do(double least) const { return least <= least_mass_ * (1.0 + 1e-9); }
 
-    /// How far above a limit losses are worth knowing, by row of an interval of cuts, where rows cost `mean`.
+    /// How far above a limit losses are worth knowing, by row of an interval of
+    /// cuts, where rows cost `mean`.
     double slack_per_row(double mean) const {
         return 0.5 * (problem_.loss == CutLoss::errors ? scale_ / static_cast<double>(problem_.n_rows) : mean);
     }
@@ -42,10 +48,15 @@ class SideLosses {
 
     /// The rows that the calls to come are about.
     void enter(const CutRows &rows);
-    /// With at most one more split a side, each of whose leaves has the least support of its lane and side. `places`
-    /// are increasing: a cut at place p has the first p rows on its left.
+    /// With at most one more split a side, each of whose leaves has the least
+    /// support of its lane and side. `places` are increasing: a cut at place p
+    /// has the first p rows on its left.
     void with_one_split(std::size_t view, std::span<const int> places, const double *least_left,
                         const double *least_right, SidePair &out);
+    /// Rows at places of a view (from one up to another), split once more into at
+    /// most 1, 2, ... `n_parts` intervals; errors with whole weights only.
+    void with_parts(std::size_t view, std::span<const std::pair<int, int>> places, int n_parts,
+                    std::vector<LossByLeaves> &out);
     /// As single leaves, whatever their support.
     void as_leaves(std::size_t view, std::span<const int> places, SidePair &out) const;
 
@@ -60,6 +71,9 @@ class SideLosses {
     void run(std::span<const int> places, const std::vector<T> &weights, const std::vector<T> &masses,
              const double *least_left, const double *least_right, SidePair &out);
     void run_squares(std::span<const int> places, const double *least_left, const double *least_right, SidePair &out);
+    template <typename T>
+    void run_parts(std::span<const int> ends, std::span<const std::pair<int, int>> places,
+                   const std::vector<T> &weights, int n_parts, std::vector<LossByLeaves> &out) const;
     template <typename T> SweepTask<T> task() const;
     void set_codes(std::size_t view, std::span<const int> places);
 

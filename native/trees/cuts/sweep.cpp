@@ -3,7 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-// Vectors wider than the baseline's are passed within one file only, so their calling convention is nobody's concern.
+// Vectors wider than the baseline's are passed within one file only, so their
+// calling convention is nobody's concern.
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif

@@ -312,9 +312,10 @@ class FitParameters:
         "adaptive",
         "",
         'Where numeric columns may be cut: into `n_bins` bins of equal weight ("quantile") or where the label changes '
-        'most ("supervised"); between any two values ("exact"; at most 254 of them, except for binary trees without '
-        'constraints). "adaptive" starts with quantiles and cuts finer around the thresholds of the best tree, as long '
-        "as that gives a better one.",
+        'most ("supervised"); between any two values ("exact"). "adaptive" starts with quantiles and cuts finer around '
+        'the thresholds of the best tree, as long as that gives a better one. With "exact" a column may have any '
+        "number of values where trees are sought for errors or squared loss without constraints, binary ones, or for "
+        "errors multiway ones of at most 8 leaves over columns in order without missing cells; 254 values otherwise.",
         choices=("adaptive", "quantile", "supervised", "exact"),
     )
     cache_mb: float = parameter(

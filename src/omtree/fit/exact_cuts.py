@@ -12,18 +12,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.answers import TreeAnswer
 from omtree.engines.dispatch import TreeSolver
-from omtree.engines.trees.all_cuts import CutSolution, solve_cuts
+from omtree.engines.trees.all_cuts import MAX_WIDE_LEAVES, CutSolution, leaf_rows, solve_cuts
+from omtree.engines.trees.search import Splits
 from omtree.errors import InfeasibleError
 from omtree.fit.pose import Pose
 from omtree.fit.raw_cuts import with_cuts
 from omtree.fit.thresholds import Refined
 from omtree.fit.views import View, raw_tree, views_of
+from omtree.model.certificate import Status
 from omtree.objectives import LabelCosts, Objective
 from omtree.objectives.objective import class_totals
 from omtree.objectives.squared import Squared
@@ -32,23 +33,38 @@ from omtree.sources.samples import Training
 
 #: Share of the time left for the search over all cuts; the rest is for trees over few cuts, should it not end.
 _TIME_SHARE = 0.85
+#: Share of that for binary trees where multiway ones are asked for: the best binary one is where these start.
+_BINARY_SHARE = 0.3
 
 
-def is_for_all_cuts(objective: Objective, training: Training, *, binary: bool, plain: bool) -> bool:
-    """Whether the search over all cuts can find the model that is asked for.
+def is_for_all_cuts(objective: Objective, training: Training, pose: Pose, splits: Splits, most: int | None) -> bool:
+    """Whether the search over all cuts can find the tree that is asked for.
+
+    Multiway trees are sought for errors with whole weights, few leaves, and columns in one order: of levels without an
+    order, and where cells are missing, a split has parts that are no intervals.
 
     Parameters
     ----------
     objective : Objective
     training : Training
-    binary : bool
-        Whether a tree with two children a node is asked for.
-    plain : bool
-        Whether there are neither constraints nor a preset.
+    pose : Pose
+    splits : {"multiway", "binary"}
+    most : int or None
+        Most children of a node.
     """
-    if type(training) is not Training or not binary or not plain:
+    if type(training) is not Training or pose.constraints:
         return False  # rows that are elsewhere have no values here
-    return isinstance(objective, Squared) or _cost_of_class(objective, training) is not None
+    if splits == "binary" or most == 2:
+        return isinstance(objective, Squared) or _cost_of_class(objective, training) is not None
+    cost = _cost_of_class(objective, training)
+    if cost is None or len(cost) > 1000 or pose.max_leaves > MAX_WIDE_LEAVES:
+        return False
+    if most is not None and most < pose.max_leaves:
+        return False
+    weight = training.weight * cost[training.target.labels]
+    in_order = (c.kind != "nominal" or len(c.levels or ()) == 2 for c in training.columns)
+    present = not any(column.has_missing for column in training.columns)
+    return present and all(in_order) and bool((weight == np.floor(weight)).all()) and float(weight.sum()) < 1e9
 
 
 def _cost_of_class(objective: Objective, training: Training) -> FloatArray | None:
@@ -84,9 +100,8 @@ class ExactCuts:
 
     def tree(self, features: tuple[Feature, ...], coarse: Callable[[], Refined]) -> Refined:
         """The best tree over all cuts of these features, no worse than `coarse` gives where the time ends before."""
-        present = np.flatnonzero(self.training.weight > 0)
         views = views_of(self.training.columns, features, self.pose.categories)
-        found = self._search(views, present)
+        found = self._search(views)
         if found.tree is None:
             raise InfeasibleError(f"No leaf can have a weight of {self.pose.min_support:g}; lower min_samples_leaf.")
         changed, root = with_cuts(features, raw_tree(found.tree, views))
@@ -98,7 +113,7 @@ class ExactCuts:
         solution = Solution((), status, found.value, found.bound, seconds=seconds, all_cuts=True)
         sizes = partial(self.search.sizes_on_grid, problem, root, found.value, self.deadline)
         best = Refined(problem, TreeAnswer(solution, root, problem.max_leaves, sizes), 1)
-        if status != "time_limit":
+        if status in ("optimal", "gap_reached", "interrupted"):
             return best
         other = coarse()
         bound = min(found.bound, other.answer.solution.value)
@@ -106,16 +121,19 @@ class ExactCuts:
         if other.answer.solution.value >= found.value:
             return replace(best, answer=replace(best.answer, solution=known))
         value, status = other.answer.solution.value, other.answer.solution.status
-        known = replace(known, value=value, status="interrupted" if status == "interrupted" else "time_limit")
+        known = replace(known, value=value, status="interrupted" if status == "interrupted" else found.status)
+        if value <= bound:
+            known = replace(known, status="optimal")
         return replace(other, answer=replace(other.answer, solution=known))
 
-    def _search(self, views: list[View], present: npt.NDArray[np.intp]) -> CutSolution:
+    def _search(self, views: list[View]) -> CutSolution:
         training, target = self.training, self.training.target
+        present = np.flatnonzero(training.weight > 0)
         values = np.empty((len(views), len(present)))
         for row, view in zip(values, views, strict=True):
             np.take(view.values, present, out=row)
         mass = training.weight[present]
-        limit = self.deadline.remaining
+        limit = Deadline(None if math.isinf(self.deadline.remaining) else _TIME_SHARE * self.deadline.remaining)
         run = partial(
             solve_cuts,
             values,
@@ -123,11 +141,27 @@ class ExactCuts:
             max_depth=self.pose.max_depth,
             max_leaves=self.pose.max_leaves,
             min_support=self.pose.min_support,
-            deadline=self.deadline if math.isinf(limit) else Deadline(_TIME_SHARE * limit),
         )
         if target.is_number:
-            return run(targets=target.values[present], weights=mass)
+            return run(targets=target.values[present], weights=mass, deadline=limit)
         cost = _cost_of_class(self.objective, training)
         assert cost is not None
         labels = target.labels[present]
-        return run(labels=labels, weights=mass * cost[labels])
+        run = partial(run, labels=labels, weights=mass * cost[labels])
+        if self.search.splits == "binary" or self.search.max_children == 2:
+            return run(deadline=limit)
+        part = Deadline(None if math.isinf(limit.remaining) else _BINARY_SHARE * limit.remaining)
+        binary = run(deadline=part)
+        if binary.tree is None:
+            return binary
+        if binary.status == "interrupted":
+            return replace(binary, bound=0.0)  # its bound is one for binary trees
+        wide = run(multiway=True, known=binary.value, deadline=limit)
+        seconds = binary.seconds + wide.seconds
+        if wide.tree is None:
+            return replace(binary, bound=wide.bound, status=wide.status, seconds=seconds)
+        if min(mass[rows].sum() for rows in leaf_rows(wide.tree, values)) >= self.pose.min_support * (1.0 - 1e-9):
+            return replace(wide, seconds=seconds)
+        # Leaves below the support: a bound on trees whose leaves have it.
+        status: Status = "interrupted" if wide.status == "interrupted" else "stopped"
+        return replace(binary, bound=wide.bound, status=status, seconds=seconds)

@@ -95,7 +95,7 @@ class Plan:
         setting = self._setting(training)
         constraints = check_constraints(self.constraints, setting)
         # All cuts are found in the raw values; until then features are coarse.
-        coarse = self.binning == "adaptive" or self._over_all_cuts(training, objective)
+        coarse = self.binning == "adaptive" or self._over_all_cuts(training, objective, setting)
         binning: Binning = "quantile" if coarse else cast(Binning, self.binning)
         features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
         if dropped:
@@ -167,7 +167,7 @@ class Plan:
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
         thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
         if self.structure == "tree":
-            if self._over_all_cuts(training, objective):
+            if self._over_all_cuts(training, objective, setting):
                 coarse = ThresholdSearch(training, pose, self.n_bins, deadline, seed, progress)
                 exact = ExactCuts(training, pose, objective, search, deadline)
                 refined = exact.tree(features, partial(coarse.tree, features, search))
@@ -199,14 +199,12 @@ class Plan:
         problem, training = rows_of(prepared.problem, training, found.paths)
         return Outcome.of_rules(self._reader(problem, objective, training), found, prepared.rounds), training
 
-    def _over_all_cuts(self, training: Training, objective: Objective) -> bool:
+    def _over_all_cuts(self, training: Training, objective: Objective, setting: Setting) -> bool:
         """Whether the tree is sought over all cuts of the raw values."""
-        plain = not self.constraints and self.preset is None
-        return (
-            self.binning == "exact"
-            and self.structure == "tree"
-            and is_for_all_cuts(objective, training, binary=self.splits == "binary", plain=plain)
-        )
+        if self.binning != "exact" or self.structure != "tree" or self.preset is not None:
+            return False
+        pose = self._pose(training, objective, setting, None)
+        return is_for_all_cuts(objective, training, pose, self.splits, self.max_children)
 
     def _pose(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -43,20 +43,26 @@ class View:
     codes: tuple[tuple[int, ...], ...] | None = None
     missing: Literal["first", "last"] | None = None
 
-    def parts(self, below: float, above: float) -> tuple[Part, Part]:
-        """Both sides of a cut between two of the values."""
+    def parts(self, cuts: Sequence[tuple[float, float]]) -> list[Part]:
+        """What is between cuts, each of which is given by the values next to it."""
         first, last = self.missing == "first", self.missing == "last"
         if self.codes is not None:
-            n_left = 0 if below == -math.inf else int(below) + 1
-            left = tuple(itertools.chain.from_iterable(self.codes[:n_left]))
-            right = tuple(itertools.chain.from_iterable(self.codes[n_left:]))
-            return Part(codes=left, missing=first), Part(codes=right, missing=last)
-        if below == -math.inf:
-            return Part(low=math.inf, missing=True), Part()
-        if above == math.inf:
-            return Part(), Part(low=math.inf, missing=True)
-        cut = readable_between(below, above)
-        return Part(high=cut, missing=first), Part(low=cut, missing=last)
+            ends = [0, *(0 if below == -math.inf else int(below) + 1 for below, _ in cuts), len(self.codes)]
+            inside = [tuple(itertools.chain.from_iterable(self.codes[a:b])) for a, b in itertools.pairwise(ends)]
+            places = enumerate(inside)
+            return [Part(codes=codes, missing=(first and i == 0) or (last and i == len(cuts))) for i, codes in places]
+        edges = [-math.inf, *(self._threshold(*cut) for cut in cuts), math.inf]
+        parts = [Part(low, high) for low, high in itertools.pairwise(edges)]
+        if first:
+            parts[0] = replace(parts[0], missing=True)
+        if last:
+            parts[-1] = replace(parts[-1], missing=True)
+        return parts
+
+    @staticmethod
+    def _threshold(below: float, above: float) -> float:
+        """The most readable threshold between two values, infinite next to cells that are missing."""
+        return below if below == -math.inf else above if above == math.inf else readable_between(below, above)
 
 
 def views_of(columns: Columns, features: Sequence[Feature], categories: Categories) -> list[View]:
@@ -112,9 +118,9 @@ def _groups(n: int, categories: Categories) -> Iterator[tuple[int, ...]]:
 
 def raw_tree(node: CutNode, views: Sequence[View]) -> RawNode:
     """The tree in terms of the features, cut at the most readable numbers that part its rows in the same way."""
-    if node.left is None or node.right is None:
+    if not node.children:
         return RawNode(node.label)
     view = views[node.view]
-    left, right = view.parts(node.below, node.above)
-    children = (left, raw_tree(node.left, views)), (right, raw_tree(node.right, views))
+    parts = view.parts(node.cuts)
+    children = tuple((part, raw_tree(child, views)) for part, child in zip(parts, node.children, strict=True))
     return RawNode(node.label, view.feature, children)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from helpers.cut_oracle import Cuttable, best_binary
+from helpers.cut_oracle import Cuttable, best_binary, best_multiway
 from omtree.deadline import Deadline
 from omtree.engines.trees.all_cuts import CutNode, CutSolution, solve_cuts
 
@@ -19,16 +19,20 @@ FloatArray = npt.NDArray[np.float64]
 
 def _leaves(node: CutNode, views: FloatArray, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
     """The rows of every leaf, sent down on raw values."""
-    if node.left is None or node.right is None:
+    if not node.children:
         return [rows]
-    low = views[node.view, rows] <= node.below
-    assert (views[node.view, rows[~low]] >= node.above).all()
-    assert node.below < node.above
-    return _leaves(node.left, views, rows[low]) + _leaves(node.right, views, rows[~low])
+    leaves: list[npt.NDArray[np.intp]] = []
+    own = views[node.view, rows]
+    lows, highs = [-np.inf, *(above for _, above in node.cuts)], [*(below for below, _ in node.cuts), np.inf]
+    assert sum(((own >= low) & (own <= high)).sum() for low, high in zip(lows, highs, strict=True)) == len(rows)
+    for child, low, high in zip(node.children, lows, highs, strict=True):
+        assert low <= high
+        leaves += _leaves(child, views, rows[(own >= low) & (own <= high)])
+    return leaves
 
 
 def _depth(node: CutNode) -> int:
-    return 0 if node.left is None or node.right is None else 1 + max(_depth(node.left), _depth(node.right))
+    return 1 + max(map(_depth, node.children)) if node.children else 0
 
 
 def _check(found: CutSolution, data: Cuttable, optimum: float, depth: int, leaves: int, support: float) -> None:
@@ -95,6 +99,51 @@ def test_squares_against_every_tree(seed: int) -> None:
         views, targets=targets, weights=weights, masses=weights, max_depth=depth, max_leaves=leaves, min_support=support
     )
     _check(found, data, best_binary(data, depth, leaves, support), depth, leaves, support)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_multiway_errors_against_every_tree(seed: int) -> None:
+    """Multiway trees: the optimum over all trees with any intervals, features tested again included."""
+    rng = np.random.default_rng(2000 + seed)
+    n = int(rng.integers(2, 11))
+    views, labels = _views(rng, n), rng.integers(0, int(rng.integers(2, 5)), n)
+    weights = rng.integers(1, 5, n).astype(float) if seed % 3 == 0 else np.ones(n)
+    depth, leaves = int(rng.integers(1, 4)), int(rng.integers(1, 8))
+    data = Cuttable.errors(views, labels.tolist(), weights.tolist(), [1.0] * n)
+    found = solve_cuts(views, labels=labels, weights=weights, max_depth=depth, max_leaves=leaves, multiway=True)
+    _check(found, data, best_multiway(data, depth, leaves), depth, leaves, 1.0)
+    assert found.value <= best_binary(data, depth, leaves, 1.0)
+
+
+def test_only_better_multiway_trees() -> None:
+    """With the loss of a known tree the answer has a tree only where that is better, and the same optimum."""
+    rng = np.random.default_rng(3)
+    views, labels = rng.normal(size=(3, 80)), rng.integers(0, 2, 80)
+    free = solve_cuts(views, labels=labels, max_depth=2, max_leaves=5, multiway=True)
+    again = solve_cuts(views, labels=labels, max_depth=2, max_leaves=5, multiway=True, known=free.value)
+    assert again.tree is None
+    assert again.value == again.bound == free.value
+    assert again.status == "optimal"
+    worse = solve_cuts(views, labels=labels, max_depth=2, max_leaves=5, multiway=True, known=free.value + 1)
+    assert worse.tree is not None
+    assert worse.value == worse.bound == free.value
+
+
+def test_multiway_bound_at_any_limit() -> None:
+    """Whenever the time ends, the bound is at most the optimum, and the tree's loss is its own."""
+    rng = np.random.default_rng(11)
+    views = rng.normal(size=(3, 60))
+    labels = ((np.sin(3 * views[0]) > views[1]) + rng.integers(0, 2, 60) * (rng.random(60) < 0.2)) % 2
+    data = Cuttable.errors(views, labels.tolist(), [1.0] * 60, [1.0] * 60)
+    optimum = solve_cuts(views, labels=labels, max_depth=3, max_leaves=6, multiway=True)
+    assert optimum.status == "optimal"
+    for seconds in (0.0, 0.001, 0.01, 0.05, 0.3):
+        found = solve_cuts(views, labels=labels, max_depth=3, max_leaves=6, multiway=True, deadline=Deadline(seconds))
+        assert found.bound <= optimum.value <= found.value
+        assert (found.status == "optimal") == (found.bound == found.value)
+        if found.tree is not None:
+            parts = _leaves(found.tree, views, np.arange(60))
+            assert found.value == sum(data.cost(tuple(part.tolist())) for part in parts)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 20])

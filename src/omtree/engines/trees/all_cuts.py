@@ -1,4 +1,4 @@
-"""The best binary tree over all cuts: every threshold between two distinct values of a column.
+"""The best tree over all cuts: every threshold between two distinct values of a column.
 
 The kernel knows columns in an order each and calls them views; it sorts the rows along every one of them, so that the
 number of distinct values does not matter.
@@ -18,6 +18,9 @@ from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.model.certificate import Status
 
+#: Most leaves of a multiway tree here.
+MAX_WIDE_LEAVES = 8
+
 _NONE = np.empty(0)
 _NO_LABELS = np.empty(0, dtype=np.int32)
 
@@ -32,24 +35,16 @@ class CutNode:
         The class it would predict as a leaf.
     view : int
         The view that it cuts; -1 in a leaf.
-    below, above : float
-        The values of its rows next to the cut; any threshold between them does the same to the rows.
-    left, right : CutNode or None
+    cuts : tuple of (float, float)
+        The values of its rows next to each cut; any threshold between them does the same to the rows.
+    children : tuple of CutNode
+        One more than there are cuts.
     """
 
     label: int
     view: int = -1
-    below: float = math.nan
-    above: float = math.nan
-    left: CutNode | None = None
-    right: CutNode | None = None
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves below."""
-        if self.left is None or self.right is None:
-            return 1
-        return self.left.n_leaves + self.right.n_leaves
+    cuts: tuple[tuple[float, float], ...] = ()
+    children: tuple[CutNode, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +54,7 @@ class CutSolution:
     Attributes
     ----------
     tree : CutNode or None
-        The best tree; None where even a single leaf lacks the support.
+        The best tree; None where even a single leaf lacks the support, or where none is better than the one known.
     value : float
         Its loss.
     bound : float
@@ -88,9 +83,11 @@ def solve_cuts(
     max_depth: int,
     max_leaves: int | None = None,
     min_support: float = 1.0,
+    multiway: bool = False,
+    known: float = math.inf,
     deadline: Deadline | None = None,
 ) -> CutSolution:
-    """Find the best binary tree over all cuts.
+    """Find the best tree over all cuts.
 
     Parameters
     ----------
@@ -109,14 +106,19 @@ def solve_cuts(
         By default ``2**max_depth``.
     min_support : float
         Least mass of a leaf.
+    multiway : bool
+        Whether a node may have more than two children. Then there are labels, weights are whole numbers, at most
+        `MAX_WIDE_LEAVES` leaves, and no support: trees whose leaves lack it are a bound for those that have it.
+    known : float
+        Multiway trees: the loss of a tree that is known, if any; only a better one is looked for.
     deadline : Deadline, optional
 
     Examples
     --------
     >>> x = np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
     >>> found = solve_cuts(x, labels=np.array([0, 0, 1, 1, 1, 0]), max_depth=1)
-    >>> found.value, found.status, found.tree.below, found.tree.above
-    (1.0, 'optimal', 2.0, 3.0)
+    >>> found.value, found.status, found.tree.cuts
+    (1.0, 'optimal', ((2.0, 3.0),))
     """
     if (labels is None) == (targets is None):
         raise ValueError("The search over all cuts needs either labels or targets; give one of them.")
@@ -135,15 +137,31 @@ def solve_cuts(
         max_depth=max_depth,
         max_leaves=2 ** min(max_depth, 30) if max_leaves is None else max_leaves,
         min_support=float(min_support),
+        multiway=multiway,
+        known=known,
         seconds=math.inf if deadline is None else deadline.remaining,
     )
     seconds = time.monotonic() - started
+    status: Status = "optimal" if finished else "interrupted" if interrupted else "time_limit"
+    if not packed and multiway:
+        return CutSolution(None, value, bound, status, seconds, sweeps)
     if not packed:
         return CutSolution(None, math.inf, math.inf, "infeasible", seconds, sweeps)
 
     def node(position: int) -> CutNode:
-        label, view, below, above, left, right = packed[position]
-        return CutNode(label) if view < 0 else CutNode(label, view, below, above, node(left), node(right))
+        label, view, below, above, children = packed[position]
+        return CutNode(label, view, tuple(zip(below, above, strict=True)), tuple(map(node, children)))
 
-    status: Status = "optimal" if finished else "interrupted" if interrupted else "time_limit"
     return CutSolution(node(0), value, bound, status, seconds, sweeps)
+
+
+def leaf_rows(tree: CutNode, views: FloatArray) -> list[npt.NDArray[np.intp]]:
+    """The rows of every leaf of a tree over these views."""
+
+    def below(node: CutNode, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+        if not node.children:
+            return [rows]
+        part = np.searchsorted([low for low, _ in node.cuts], views[node.view, rows])
+        return [leaf for i, child in enumerate(node.children) for leaf in below(child, rows[part == i])]
+
+    return below(tree, np.arange(views.shape[1]))

@@ -1,0 +1,144 @@
+"""Trees over all cut points: whole fits against ConTree, multiway trees, and squared loss beside CART, in one run::
+
+    python -m benchmarks.cuts --data DIR [--what binary multiway squares] [--depths 2 3] [--seconds 60] [--sets bank]
+
+DIR has the numeric sets of ConTree's own test as ``continuous/NAME.parquet`` and the regression sets as ``NAME.csv``,
+the target last. Leaves of one row; seconds are those of the processor, of the whole fit, on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+SETS = ("bank", "raisin", "wilt", "bidding", "page", "segment", "occupancy", "avila", "eeg")
+NUMBERS = {"airfoil": [], "energy-heating": [], "wine-quality-red": [], "bike-sharing-hour": ["casual", "registered"]}
+#: Columns that only number the rows.
+ROW_NUMBERS = ["instant", "dteday"]
+
+
+def seconds_of(run: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call returns, and the processor's seconds."""
+    before = time.process_time()
+    answer = run()
+    return answer, time.process_time() - before
+
+
+def classes(folder: Path, name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns and labels of a set of `SETS`."""
+    frame = pd.read_parquet(folder / "continuous" / f"{name}.parquet")
+    return frame.iloc[:, :-1], np.unique(frame.iloc[:, -1], return_inverse=True)[1]
+
+
+def numbers(folder: Path, name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns and targets of a set of `NUMBERS`."""
+    frame = pd.read_csv(folder / f"{name}.csv")
+    dropped = [column for column in (*NUMBERS[name], *ROW_NUMBERS) if column in frame]
+    frame = frame.drop(columns=dropped)
+    return frame.iloc[:, :-1].astype(float), frame.iloc[:, -1].to_numpy(float)
+
+
+def contree(X: pd.DataFrame, y: np.ndarray, depth: int, limit: float) -> tuple[float, float]:
+    """Errors of ConTree's tree, and seconds; infinite where its limit ended it."""
+    from pycontree import ConTree
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        model, seconds = seconds_of(lambda: ConTree(max_depth=depth, time_limit=limit).fit(X, y))
+    late = any("time limit" in str(warning.message) for warning in heard)
+    return float((np.asarray(model.predict(X)) != y).sum()), math.inf if late else seconds
+
+
+def binary(folder: Path, sets: list[str], depths: list[int], limit: float) -> Iterator[str]:
+    """Binary trees against ConTree."""
+    from omtree import OptimalTreeClassifier
+
+    yield "| set | depth | errors | bound | seconds | ConTree's errors | ConTree's seconds | ratio |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for depth in depths:
+        ratios = []
+        for name in sets:
+            X, y = classes(folder, name)
+            ours = OptimalTreeClassifier(
+                max_depth=depth, splits="binary", binning="exact", min_samples_leaf=1, time_limit=limit
+            )
+            certificate, seconds = seconds_of(lambda m=ours, X=X, y=y: m.fit(X, y).certificate_)
+            theirs, rival = contree(X, y, depth, limit)
+            # Where it does not end, the ratio is at most this.
+            ratio = seconds / min(rival, limit)
+            ratios.append(ratio)
+            shown = "-" if math.isinf(rival) else f"{rival:.3f}"
+            yield (
+                f"| {name} | {depth} | {certificate.value:g} | {certificate.bound:g} | {seconds:.3f} | {theirs:g} | "
+                f"{shown} | {ratio:.3f} |"
+            )
+        yield f"| geometric mean | {depth} | | | | | | {np.exp(np.log(ratios).mean()):.3f} |"
+
+
+def multiway(folder: Path, sets: list[str], depths: list[int], limit: float) -> Iterator[str]:
+    """Multiway trees of as many leaves as binary ones have."""
+    from omtree import OptimalTreeClassifier
+
+    yield "| set | depth | errors | bound | gap | seconds |"
+    yield "|---|---|---|---|---|---|"
+    for depth in depths:
+        for name in sets:
+            X, y = classes(folder, name)
+            model = OptimalTreeClassifier(max_depth=depth, binning="exact", min_samples_leaf=1, time_limit=limit)
+            certificate, seconds = seconds_of(lambda m=model, X=X, y=y: m.fit(X, y).certificate_)
+            yield (
+                f"| {name} | {depth} | {certificate.value:g} | {certificate.bound:g} | {100 * certificate.gap:.1f} % | "
+                f"{seconds:.2f} |"
+            )
+
+
+def squares(folder: Path, sets: list[str], depths: list[int], limit: float) -> Iterator[str]:
+    """Squared loss beside CART, binary trees."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    from omtree import OptimalTreeRegressor
+
+    yield "| set | depth | squared error | bound | gap | seconds | CART's |"
+    yield "|---|---|---|---|---|---|---|"
+    for depth in depths:
+        for name in sets:
+            X, y = numbers(folder, name)
+            model = OptimalTreeRegressor(
+                max_depth=depth, splits="binary", binning="exact", min_samples_leaf=1, time_limit=limit
+            )
+            certificate, seconds = seconds_of(lambda m=model, X=X, y=y: m.fit(X, y).certificate_)
+            cart = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(X, y)
+            yield (
+                f"| {name} | {depth} | {certificate.value:.6g} | {certificate.bound:.6g} | "
+                f"{100 * certificate.gap:.1f} % | {seconds:.2f} | {((cart.predict(X) - y) ** 2).sum():.6g} |"
+            )
+
+
+def main() -> None:
+    """Print the tables that were asked for."""
+    tables = {"binary": (binary, SETS), "multiway": (multiway, SETS), "squares": (squares, tuple(NUMBERS))}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--what", nargs="+", choices=list(tables), default=list(tables))
+    parser.add_argument("--depths", nargs="+", type=int, default=[2, 3])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--sets", nargs="+", choices=[*SETS, *NUMBERS])
+    arguments = parser.parse_args()
+    for what in arguments.what:
+        table, sets = tables[what]
+        chosen = [name for name in sets if arguments.sets is None or name in arguments.sets]
+        for line in table(arguments.data, chosen, arguments.depths, arguments.seconds):
+            print(line, flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()
