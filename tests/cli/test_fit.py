@@ -20,8 +20,8 @@ import pytest
 import omtree
 from helpers.credit_tables import HEADER, credit_lines, write_credit
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
-from omtree.cli.modelling import choose_task
-from omtree.cli.tables import Notes
+from omtree.cli.notes import Notes
+from omtree.cli.targets import choose_task
 from omtree.constraints import Recall
 from omtree.data.wording import number
 
@@ -116,7 +116,7 @@ def test_standard_input():
         (["-t", "outcom"], "has no column 'outcom' for the target; the nearest name is 'outcome'"),
         (["-t", "Outcome"], "the nearest name is 'outcome'"),
         (["-t", "qqq"], "it has 'age', 'income', 'home', 'zip code', 'outcome'"),
-        (["-t", "age"], "The target 'age' has "),
+        (["-t", "age", "--positive", "18"], "--positive needs classes; it is not for regression"),
         (["-t", "outcome", "-d", "0"], "--depth 0 is not possible; use a whole number of at least 1"),
         (["-t", "outcome", "--gap", "7"], "--gap 7.0 is not possible"),
         (["-t", "outcome", "--objective", "joy"], "--objective 'joy' is not known"),
@@ -147,15 +147,16 @@ def test_faults(credit, fails, arguments, wanted):
     assert wanted in fails("fit", credit.data, *arguments)
 
 
-def test_missing_target_cells(tmp_path, fails):
-    """Missing targets are counted and the first one is located."""
+def test_missing_target_cells(tmp_path, run):
+    """Rows without a target are counted and left out."""
     lines = credit_lines(20)
     lines[3] = lines[3].rsplit(",", 1)[0] + ","
-    lines[9] = lines[9].rsplit(",", 1)[0] + ","
+    lines[9] = lines[9].rsplit(",", 1)[0] + ",?"
     path = tmp_path / "data.csv"
     path.write_text("\n".join(lines), encoding="utf-8")
-    sentence = fails("fit", str(path), "-t", "outcome")
-    assert "The target 'outcome' has 2 missing cells, the first in row 3; drop those rows or fill them in." in sentence
+    result = run("fit", str(path), "-t", "outcome", "-d", "1", "-l", "2")
+    assert result.code == 0
+    assert "note: 2 rows without a target are left out" in result.err
 
 
 def test_only_a_target(tmp_path, fails):
@@ -212,13 +213,13 @@ def test_version(run):
 
 def test_notes_are_not_results(tmp_path, run):
     """Remarks go to standard error, and the warnings of a fit are among them."""
-    lines = [f"{line},same,{'?' if i == 5 else i}" for i, line in enumerate(credit_lines())]
+    lines = [f"{line},same,{'odd' if i == 5 else i % 40}" for i, line in enumerate(credit_lines())]
     lines[0] = f"{HEADER},constant,nearly"
     path = tmp_path / "data.csv"
     path.write_text("\n".join(lines), encoding="utf-8")
     result = run("fit", str(path), "-t", "outcome", "-d", "1")
     assert result.code == 0
-    assert "note: column 'nearly' is read as text because of 1 of its cells, such as '?'" in result.err
+    assert "note: column 'nearly' is read as text because of cells such as 'odd'" in result.err
     assert "'constant': it is constant" in result.err
     assert "note" not in result.out
 
@@ -235,11 +236,11 @@ def test_notes_are_not_results(tmp_path, run):
     ],
 )
 def test_task(values, task):
-    """Text, booleans and few whole numbers are classes; fractions and many numbers are a quantity, with a note."""
+    """Text, booleans and few whole numbers are classes; fractions and many numbers are a quantity; a guess is said."""
     notes = Notes()
     array = np.array(values, dtype=object if isinstance(values[0], str) else None)
     assert choose_task(array, "y", "auto", notes) == task
-    assert bool(notes) == (task == "regression")
+    assert bool(notes) == (task == "regression" or values == [0, 1, 2])
 
 
 def test_regression(credit, run, tmp_path):

@@ -71,7 +71,7 @@ def test_predict_faults(credit, fails, tmp_path):
     )
     path.write_text("age,income,home,zip code\n1,much,own,10115\n", encoding="utf-8")
     sentence = fails("predict", credit.model, str(path))
-    assert "column 'income' was numeric in training, but has the cell 'much' here" in sentence
+    assert "Column 'income' was numeric in training but is nominal now, with the cell 'much'; give numbers" in sentence
     path.write_text("age,income,home,zip code,prediction\n1,1,own,10115,x\n", encoding="utf-8")
     assert "has a column 'prediction' already" in fails("predict", credit.model, str(path), "--keep")
     assert "is not a model of omtree" in fails("predict", credit.data, credit.data)
@@ -111,7 +111,7 @@ def test_audit(credit, run):
     frame = frame_of(credit.unseen)
     predicted = load(credit.model).predict(frame.drop(columns="outcome"))
     wrong = int((predicted != frame["outcome"]).sum())
-    assert f"{wrong} error in 40 rows" in result.out
+    assert f"{wrong} error{'' if wrong == 1 else 's'} in 40 rows" in result.out
     table = [line.split() for line in result.out.splitlines() if line.startswith("  ")]
     assert table[0] == ["lost", "paid"]
     assert sum(int(cell) for row in table[1:] for cell in row[1:]) == 40
@@ -252,4 +252,4 @@ def test_csv_of_booleans_and_gaps(run, tmp_path):
     (tmp_path / "new.csv").write_text("flag,n\nTRUE,1\nfalse,2\n,3\n", encoding="utf-8")
     result = run("predict", str(model), str(tmp_path / "new.csv"), "--keep")
     rows = list(csv.reader(io.StringIO(result.out)))
-    assert rows == [["flag", "n", "prediction"], ["true", "1", "true"], ["false", "2", "false"], ["", "3", "false"]]
+    assert rows == [["flag", "n", "prediction"], ["TRUE", "1", "true"], ["false", "2", "false"], ["", "3", "false"]]

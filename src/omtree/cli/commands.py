@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from omtree.export.sql_dialects import DialectName
+
+if TYPE_CHECKING:
+    from omtree.cli.tables import FileOptions
 
 app = typer.Typer(
     name="omtree",
@@ -19,11 +22,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV (.gz too), Parquet or Arrow file; - is standard input.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="CSV (.gz too), Excel, JSON, Parquet or Arrow file; - is standard input.")
+]
 FitData = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="CSV (.gz too), Parquet or Arrow file; - is standard input; or a folder or 'pattern*'."
+        metavar="DATA",
+        help="CSV (.gz too), Excel, JSON, Parquet or Arrow file; - is standard input; or a folder or 'pattern*'.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that omtree fit saved.")]
@@ -33,12 +39,23 @@ Delimiter = Annotated[
 ]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(metavar="TEXT", help="A cell that means missing, besides the empty one; may be repeated."),
+    typer.Option(metavar="TEXT", help="A cell that means missing, besides NA, ?, - and the like; may be repeated."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of a text file, such as cp1252; found by itself by default.")
 ]
 Target = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="COLUMN", help="The target's column, if its name has changed."),
 ]
+
+
+def _options(
+    delimiter: str | None, missing: list[str] | None, encoding: str | None, decimal: Literal[".", ","] | None = None
+) -> FileOptions:
+    from omtree.cli.tables import FileOptions
+
+    return FileOptions(delimiter, tuple(missing or ()), encoding, decimal)
 
 
 def _show_version(wanted: bool) -> None:
@@ -131,12 +148,21 @@ def fit(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but faults.")] = False,
     delimiter: Delimiter = None,
     missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Annotated[
+        Literal[".", ","] | None, typer.Option(help="The sign before fractions; found by itself by default.")
+    ] = None,
+    month_first: Annotated[bool, typer.Option("--month-first", help="3/4/2024 is the fourth of March.")] = False,
+    positive: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="The class that F1, recall and colours are about.")
+    ] = None,
 ) -> None:
     """Fit a model to a table, show it, and save it.
 
     The number of leaves is chosen by cross-validation, which also says what to expect on new rows; --leaves 8 sets it.
-    Numbers in a CSV file are numbers, everything else is text, empty cells are missing; codes with leading zeros stay
-    text. Ctrl-C ends the fit and keeps the best model found so far.
+    Numbers and dates in a text file are read as what they are, also with decimal commas, and it is said how; codes with
+    leading zeros stay text, columns that number or name the rows are left out. Ctrl-C ends the fit and keeps the best
+    model found so far.
 
     Example: omtree fit patients.csv --target outcome --depth 3 --out model.json
     """
@@ -177,8 +203,9 @@ def fit(
             report=report,
             title=title,
             quiet=quiet,
-            delimiter=delimiter,
-            missing=tuple(missing or ()),
+            options=_options(delimiter, missing, encoding, decimal),
+            month_first=month_first,
+            positive=positive,
         )
     )
 
@@ -192,6 +219,7 @@ def predict(
     keep: Annotated[bool, typer.Option("--keep", "-k", help="Keep the columns of the data.")] = False,
     delimiter: Delimiter = None,
     missing: Missing = None,
+    encoding: Encoding = None,
 ) -> None:
     """Predict for every row of a table.
 
@@ -201,7 +229,7 @@ def predict(
     """
     from omtree.cli.use_commands import run_predict
 
-    run_predict(model, data, out, probabilities, keep, delimiter, tuple(missing or ()))
+    run_predict(model, data, out, probabilities, keep, _options(delimiter, missing, encoding))
 
 
 @app.command()
@@ -214,6 +242,7 @@ def explain(
     ] = None,
     delimiter: Delimiter = None,
     missing: Missing = None,
+    encoding: Encoding = None,
 ) -> None:
     """Say why rows get their answer, and what would change it.
 
@@ -221,7 +250,7 @@ def explain(
     """
     from omtree.cli.use_commands import run_explain
 
-    run_explain(model, data, tuple(row or ()), delimiter, tuple(missing or ()))
+    run_explain(model, data, tuple(row or ()), _options(delimiter, missing, encoding))
 
 
 @app.command()
@@ -231,6 +260,7 @@ def audit(
     target: Target = None,
     delimiter: Delimiter = None,
     missing: Missing = None,
+    encoding: Encoding = None,
 ) -> None:
     """Check a model on new data: its errors and its constraints.
 
@@ -240,7 +270,7 @@ def audit(
     """
     from omtree.cli.use_commands import run_audit
 
-    if not run_audit(model, data, target, delimiter, tuple(missing or ())):
+    if not run_audit(model, data, target, _options(delimiter, missing, encoding)):
         raise typer.Exit(1)
 
 
@@ -254,6 +284,7 @@ def report(
     target: Target = None,
     delimiter: Delimiter = None,
     missing: Missing = None,
+    encoding: Encoding = None,
 ) -> None:
     """Write a report: one HTML file with the tree, its proof and its errors.
 
@@ -261,7 +292,7 @@ def report(
     """
     from omtree.cli.use_commands import run_report
 
-    run_report(model, data, out, test, target, delimiter, tuple(missing or ()), title)
+    run_report(model, data, out, test, target, _options(delimiter, missing, encoding), title)
 
 
 @app.command()

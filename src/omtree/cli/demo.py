@@ -12,6 +12,7 @@ import pyarrow.csv
 
 from omtree.cli.export_command import run_export
 from omtree.cli.fit_command import FitRequest, run_fit
+from omtree.cli.tables import FileOptions
 from omtree.cli.use_commands import run_audit, run_explain
 
 
@@ -44,9 +45,9 @@ def _run(folder: str) -> None:
             )
         )
         _say("omtree explain model.json unseen.csv --row 1 --row 2")
-        run_explain("model.json", "unseen.csv", (1, 2), None, ())
+        run_explain("model.json", "unseen.csv", (1, 2), FileOptions())
         _say("omtree audit model.json unseen.csv")
-        run_audit("model.json", "unseen.csv", None, None, ())
+        run_audit("model.json", "unseen.csv", None, FileOptions())
         _say("omtree export model.json --format sql")
         run_export("model.json", "sql", None, None, None, None)
     finally:

@@ -12,10 +12,16 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from omtree.cli import terminal
-from omtree.cli.modelling import check_writable, choose_task, estimator_class, stays_on_disk
+from omtree.cli.modelling import check_different, check_writable, estimator_class, stays_on_disk
 from omtree.cli.new_rows import NewRows, check_share, check_test_file, from_file, part
-from omtree.cli.tables import CellType, Notes, column_of, read_table, suggest, target_values
+from omtree.cli.notes import Notes
+from omtree.cli.tables import FileOptions, column_of, read_table, suggest
+from omtree.cli.targets import answered_rows, choose_task, target_values
+from omtree.data.parsing.reading import Reading
+from omtree.data.wording import text_of
 from omtree.model.leading import expectation_on
 
 if TYPE_CHECKING:
@@ -38,6 +44,16 @@ _OPTIONS = {
     "gap": "--gap",
     "cv": "--cv",
 }
+#: What is Python in a sentence, and how the command line says it.
+_PYTHON = (
+    (r"feature_kinds=\{'([^']*)': '(\w+)'\}", r"--kind '\1=\2'"),
+    (r"as feature_kinds=\{'([^']*)': \[\.\.\.\]\}", r"such as --kind '\1=low,middle,high'"),
+    (r"missing=\[('[^']*')\]", r"--missing \1"),
+    (r"decimal='([.,])'", r"--decimal '\1'"),
+    (r"day_first=False", "--month-first"),
+    (r"(?<![-\w])positive=", "--positive "),
+    (r"which X does not have", "which the data do not have"),
+)
 _KINDS = ("numeric", "ordinal", "nominal")
 
 
@@ -62,8 +78,9 @@ class FitRequest:
     report: str | None = None
     title: str = ""
     quiet: bool = False
-    delimiter: str | None = None
-    missing: tuple[str, ...] = ()
+    options: FileOptions = field(default_factory=FileOptions)
+    month_first: bool = False
+    positive: str | None = None
     notes: Notes = field(default_factory=Notes)
 
 
@@ -82,6 +99,9 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     """Fit, show, save; the steps that can fail early come before the fit."""
     for path in (request.out, request.report):
         check_writable(path)
+    check_different(
+        {"the data": request.data, "--test": request.test, "--out": request.out, "--report": request.report}
+    )
     if request.holdout is not None:
         check_share(request.holdout)
         if request.test is not None:
@@ -103,8 +123,8 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         asked, held_out = replace(asked, rows=parted.rows, y=parted.y, extra=parted.extra), parted.held_out
     if request.test is not None:
         names = list(asked.rows.columns) if on_disk else asked.rows.column_names
-        check_test_file(request.test, request.target, names, request.delimiter, request.missing)
-    model: Any = _make(asked.task, request, asked.kinds, on_disk=on_disk)
+        check_test_file(request.test, request.target, names, request.options)
+    model: Any = _make(asked.task, request, asked.kinds, asked.y)
     terminal_notes = [] if request.quiet else request.notes
     for remark in terminal_notes:
         terminal.note(remark)
@@ -121,14 +141,20 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             # First of all: whatever happens later, the model is there.
             model.save(request.out, sizes=False)
         if request.test is not None:
-            held_out = from_file(model, request.test, request.target, request.delimiter, request.missing)
+            held_out = from_file(model, request.test, request.target, request.options, request.notes)
         if held_out is not None:
             model.expectation_ = expectation_on(model, held_out.X, held_out.y, held_out.weight, held_out.how)
         _keep(model, request)
     if not request.quiet:
+        for remark in request.notes[len(terminal_notes) :]:
+            terminal.note(remark)
+        for remark in model.notes_:
+            terminal.note(_in_options(remark))
+        said = {each.rstrip(".").lower() for each in model.notes_}
         for warning in caught:
-            if issubclass(warning.category, UserWarning):
-                terminal.note(str(warning.message).rstrip("."))
+            text = str(warning.message).rstrip(".")
+            if issubclass(warning.category, UserWarning) and not set(text.lower().split("; column")) & said:
+                terminal.note(text)
         print()
         terminal.show_model(model)
         print()
@@ -156,17 +182,14 @@ def _origin(data: str) -> dict[str, str]:
 def _read(request: FitRequest, kinds: dict[str, Any]) -> Asked:
     """The rows in memory."""
     # Levels that are given are texts; so are the cells then, even where they look like numbers.
-    types: dict[str, CellType] = {name: "text" for name, kind in kinds.items() if isinstance(kind, list)}
+    as_text = {name for name, kind in kinds.items() if isinstance(kind, list)}
     name = "standard input" if request.data == "-" else request.data
-    table = read_table(
-        request.data,
-        delimiter=request.delimiter,
-        missing=request.missing,
-        types=types,
-        drop=request.drop,
-        notes=request.notes,
-    )
-    y = target_values(column_of(table, request.target, "the target", name), request.target)
+    table = read_table(request.data, request.options, as_text=as_text, drop=request.drop, notes=request.notes)
+    cells = column_of(table, request.target, "the target", name)
+    cells, present = answered_rows(cells, request.target, request.options.missing, request.notes)
+    if not present.all():
+        table, cells = table.filter(present), cells.filter(present)
+    y = target_values(cells, request.target, request.task, request.notes)
     features = table.drop_columns([request.target])
     extra: dict[str, Any] = {}
     if request.weight is not None:
@@ -230,9 +253,10 @@ def _finish(
             print("nothing was saved; add --out model.json or --report report.html")
 
 
-def _make(task: str, request: FitRequest, kinds: Mapping[str, Any], *, on_disk: bool) -> Any:
+def _make(task: str, request: FitRequest, kinds: Mapping[str, Any], y: Any) -> Any:
     """The estimator, not yet fitted."""
     kind = estimator_class(task)
+    on_disk = y is None
     parameters = dict(request.parameters)
     if on_disk and parameters.get("max_leaves") == "auto":
         parameters["max_leaves"] = None
@@ -240,14 +264,28 @@ def _make(task: str, request: FitRequest, kinds: Mapping[str, Any], *, on_disk: 
         parameters["feature_kinds"] = dict(kinds)
     if request.constraints is not None:
         parameters["constraints"] = _constraints(request.constraints)
+    if not on_disk:
+        options = request.options
+        day_first = False if request.month_first else None
+        parameters["reading"] = Reading(decimal=options.decimal, day_first=day_first, missing=options.missing)
+    if request.positive is not None:
+        parameters["positive"] = _class_named(request.positive, y)
     parameters |= _settings(request.settings)
     known = set(kind().get_params())
     unknown = sorted(set(parameters) - known)
+    if "positive" in unknown:
+        raise ValueError("--positive needs classes; it is not for regression.")
     if "class_weight" in unknown:
         raise ValueError("--balanced needs classes; it is not for regression.")
     if unknown:
         raise ValueError(f"--set {unknown[0]} is no parameter of {kind.__name__}{suggest(unknown[0], known)}.")
     return kind(**parameters)
+
+
+def _class_named(text: str, y: Any) -> Any:
+    """The class of the target that a text names, or the text."""
+    known = [] if y is None else np.unique(y).tolist()
+    return next((label for label in known if text_of(label) == text), text)
 
 
 def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
@@ -263,8 +301,8 @@ def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
         weight=request.weight,
         groups=request.groups,
         memory_limit=request.memory_limit,
-        delimiter=request.delimiter,
-        missing=request.missing,
+        delimiter=request.options.delimiter,
+        missing=request.options.missing,
     )
     known, targets = first_look(asked)
     others = {request.target, request.weight, *request.groups}
@@ -306,6 +344,8 @@ def _in_options(message: str) -> str:
     >>> _in_options("max_depth=0 is not possible; use a whole number of at least 1.")
     '--depth 0 is not possible; use a whole number of at least 1.'
     """
+    for pattern, words in _PYTHON:
+        message = re.sub(pattern, words, message)
     for parameter, option in _OPTIONS.items():
         message = re.sub(rf"(?<![-\w]){parameter}=", f"{option} ", message)
         if "_" in parameter:  # other names are words of the language as well

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omtree.cli.tables import CellType, Notes, column_of, read_table, suggest, target_values
-from omtree.export.logic import members
+from omtree.cli.notes import Notes
+from omtree.cli.tables import FileOptions, column_of, read_table, suggest
+from omtree.cli.targets import answered_rows, as_numbers, target_values
+from omtree.data.table import Pooled
+from omtree.data.wording import text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from omtree.estimators.base import OptimalTreeBase
-
-#: A numeric target with more different values than this is taken for a quantity, not for classes.
-MOST_CLASSES = 20
 
 
 def load_model(path: str) -> OptimalTreeBase:
@@ -28,18 +30,14 @@ def load_model(path: str) -> OptimalTreeBase:
     return load(path)
 
 
-def cell_types(model: OptimalTreeBase) -> dict[str, CellType]:
-    """How the model's columns are to be read from text; those that no condition can be on, as they are."""
-    types: dict[str, CellType] = dict.fromkeys(column_names(model), "text")
-    for feature in model.rules_.features:
-        levels = () if feature.levels is None else members(feature.levels)
-        if any(isinstance(level, str) for level in levels):
-            types[feature.name] = "text"
-        elif levels and all(isinstance(level, bool) for level in levels):
-            types[feature.name] = "flag"
-        else:
-            types[feature.name] = "number"
-    return types
+def text_columns(model: OptimalTreeBase) -> set[str]:
+    """The columns whose cells stay texts in a file, even where all are numbers: the model knows what they mean."""
+    texts = {
+        feature.name
+        for feature in model.rules_.features
+        if feature.levels is not None and any(isinstance(level, str | Pooled) for level in feature.levels)
+    }
+    return {each.name for each in model.reading_ if each.how != "given" or each.name in texts}
 
 
 def column_names(model: OptimalTreeBase) -> list[str]:
@@ -49,72 +47,57 @@ def column_names(model: OptimalTreeBase) -> list[str]:
 
 
 def read_rows(
-    model: OptimalTreeBase, path: str, *, delimiter: str | None = None, missing: tuple[str, ...] = ()
+    model: OptimalTreeBase, path: str, options: FileOptions | None = None, notes: Notes | None = None
 ) -> tuple[pa.Table, Any]:
-    """A table, and its part that the model takes: a frame, or an array where the model knows no names."""
-    table = read_table(path, delimiter=delimiter, missing=missing, types=cell_types(model))
+    """A table, and what the model takes of it: the table itself, or an array where the model knows no names."""
+    options = options or FileOptions()
+    if model.reading is not None:
+        # What meant missing in the fit means so here.
+        options = replace(options, missing=(*options.missing, *model.reading.missing))
+    table = read_table(path, options, as_text=text_columns(model), notes=notes)
     names = column_names(model)
-    absent = [name for name in names if name not in table.column_names]
+    named = "feature_names_in_" in vars(model)
+    asked = [model.reading_[place].name for place in sorted(model._asked_columns())] if named else names
+    absent = [name for name in asked if name not in table.column_names]
     if absent:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         where = "standard input" if path == "-" else path
         others = [name for name in table.column_names if name not in names]
         hint = suggest(absent[0], others) if others else ""
         raise ValueError(f"{where} lacks the column {absent[0]!r} of the model{more}{hint}.")
-    rows = table.select(names)
-    if "feature_names_in_" not in vars(model):
-        return table, np.column_stack([rows[name].to_numpy() for name in names])
-    return table, rows
+    if not named:
+        return table, np.column_stack([table[name].to_numpy() for name in names])
+    return table, table
 
 
-def read_target(table: pa.Table, target: str, model: OptimalTreeBase, path: str) -> Any:
+def read_answered(
+    model: OptimalTreeBase, path: str, target: str, options: FileOptions | None, notes: Notes
+) -> tuple[pa.Table, Any, Any]:
+    """The rows of a table that have a target: all their columns, what the model takes, and the true answers."""
+    table, rows = read_rows(model, path, options, notes)
+    missing = () if options is None else options.missing
+    cells, present = answered_rows(column_of(table, target, "the target", path), target, missing, notes)
+    if not present.all():
+        table, cells = table.filter(present), cells.filter(present)
+        rows = rows[present] if isinstance(rows, np.ndarray) else table
+    return table, rows, _answers(cells, target, model)
+
+
+def _answers(cells: pa.ChunkedArray, target: str, model: OptimalTreeBase) -> Any:
     """The true answers, in the type of the model's."""
-    values = target_values(column_of(table, target, "the target", path), target)
     classes = vars(model).get("classes_")
+    task = "regression" if classes is None else "auto" if classes.dtype.kind in "iuf" else "classification"
+    values = target_values(cells, target, task, Notes())
     if classes is None:
-        return _as_numbers(values, target)
+        return as_numbers(values, target)
     if classes.dtype.kind in "OU" and values.dtype.kind != "O":
         # A target that was text in training, such as codes with leading zeros, may look like numbers now.
-        from omtree.data.wording import text_of
-
         return np.array([text_of(value) for value in values.tolist()], dtype=object)
     if classes.dtype.kind == "b" and values.dtype.kind == "O":
         return np.array([str(value).lower() in ("true", "1") for value in values.tolist()])
     if classes.dtype.kind in "iuf" and values.dtype.kind not in "iufb":
         raise ValueError(f"The target {target!r} holds text such as {values[0]!r}; the model's classes are numbers.")
     return values
-
-
-def choose_task(values: Any, target: str, task: str, notes: Notes) -> str:
-    """Whether the target is classes or a quantity, and a remark where that is a guess."""
-    numeric = values.dtype.kind in "iuf"
-    whole = numeric and bool((values == np.round(values)).all())
-    if task != "auto":
-        if task == "regression":
-            _as_numbers(values, target)
-        elif values.dtype.kind == "f" and not whole:
-            fraction = values[values != np.round(values)][0]
-            raise ValueError(
-                f"The target {target!r} holds fractions such as {fraction:g}, which are no classes; "
-                "use --task regression, or turn it into a few classes."
-            )
-        return task
-    if not numeric:
-        return "classification"
-    distinct = len(np.unique(values))
-    if whole and distinct <= MOST_CLASSES:
-        return "classification"
-    notes.append(
-        f"the target {target!r} has {distinct} different numbers and is fitted as a quantity; "
-        "use --task classification for classes"
-    )
-    return "regression"
-
-
-def _as_numbers(values: Any, target: str) -> Any:
-    if values.dtype.kind not in "iufb":
-        raise ValueError(f"The target {target!r} holds text such as {values[0]!r}; regression needs numbers.")
-    return values.astype(np.float64)
 
 
 def estimator_class(task: str) -> Any:
@@ -135,6 +118,19 @@ def check_writable(path: str | None) -> None:
         raise ValueError(f"{path} cannot be written: it is a folder.")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: the folder {folder} is not yours to write to.")
+
+
+def check_different(paths: Mapping[str, str | None]) -> None:
+    """Complain about a file that would be written twice, or over the data."""
+    seen: dict[str, str] = {}
+    for option, path in paths.items():
+        if path is None or path == "-":
+            continue
+        place = os.path.realpath(path)
+        is_written = option in ("--out", "--report") and (os.path.isfile(place) or not os.path.exists(place))
+        if place in seen and is_written:
+            raise ValueError(f"{option} and {seen[place]} are the same file, {path}; give each its own.")
+        seen[place] = option
 
 
 def stays_on_disk(data: str) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from omtree.cli.modelling import read_rows, read_target
-from omtree.cli.tables import column_of, read_table, suggest
+from omtree.cli.modelling import read_answered
+from omtree.cli.notes import Notes
+from omtree.cli.tables import FileOptions, column_of, read_table, suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,9 +79,9 @@ def part(rows: pa.Table, y: Any, extra: Mapping[str, Any], share: float, *, clas
     )
 
 
-def check_test_file(path: str, target: str, names: list[str], delimiter: str | None, missing: tuple[str, ...]) -> None:
+def check_test_file(path: str, target: str, names: list[str], options: FileOptions) -> None:
     """Complain before the fit about a test file that cannot be read or lacks columns."""
-    table = read_table(path, delimiter=delimiter, missing=missing)
+    table = read_table(path, options)
     column_of(table, target, "the target", path)
     absent = [name for name in names if name not in table.column_names]
     if absent:
@@ -90,9 +91,7 @@ def check_test_file(path: str, target: str, names: list[str], delimiter: str | N
         raise ValueError(f"--test {path} lacks the column {absent[0]!r} of the training data{more}{hint}.")
 
 
-def from_file(
-    model: OptimalTreeBase, path: str, target: str, delimiter: str | None, missing: tuple[str, ...]
-) -> NewRows:
+def from_file(model: OptimalTreeBase, path: str, target: str, options: FileOptions, notes: Notes) -> NewRows:
     """The rows of a test file, as the model reads them."""
-    table, X = read_rows(model, path, delimiter=delimiter, missing=missing)
-    return NewRows(X, read_target(table, target, model, path), None, f"a test on the {table.num_rows:,} rows of {path}")
+    table, X, y = read_answered(model, path, target, options, notes)
+    return NewRows(X, y, None, f"a test on the {table.num_rows:,} rows of {path}")

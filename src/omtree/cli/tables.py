@@ -1,50 +1,64 @@
-"""Tables from files: CSV (also compressed by gzip), Parquet, Arrow and Feather, or standard input.
+"""Tables from files: CSV and other delimited text, Parquet, Arrow and Feather, Excel, JSON; or standard input.
 
-What a file is, its first bytes say, not its name. In CSV a column is numeric when all its cells are numbers, except
-that codes with leading zeros (``00123``) stay text; everything else is text; an empty cell is missing. Typed files keep
-their types. Dates are refused by name: a tree cannot cut them in a way a person would want.
+What a file is, its first bytes say, not its name. A column of text in which all cells are plain numbers is numeric,
+except for codes with leading zeros (``00123``); an empty cell is missing. What other texts mean, numbers with decimal
+commas and dates among them, is found out by the fit. Typed files keep their types.
 """
 
 from __future__ import annotations
 
-import csv
 import difflib
 import gzip
-import io
+import json
 import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.feather
+import pyarrow.json
 import pyarrow.parquet
 
-from omtree.data.cells import DATE, DELIMITERS, LEADING_ZERO, NUMBER
-
-#: What the cells of a column are to be read as.
-CellType = Literal["number", "text", "flag"]
+from omtree.cli.encodings import decode
+from omtree.cli.layout import Layout, find_layout
+from omtree.cli.notes import Notes
+from omtree.data.cells import LEADING_ZERO, NUMBER
+from omtree.data.parsing.number_texts import Decimal, find_formats
 
 _WHOLE = r"^\s*[+-]?\d{1,18}\s*$"
-#: A column this much of which is numbers probably was meant to be one.
-_NEARLY = 0.9
 
 
-class Notes(list[str]):
-    """What a person should know about how their data was read."""
+@dataclass(frozen=True)
+class FileOptions:
+    """What is known about a text file; the rest is found.
+
+    Attributes
+    ----------
+    delimiter : str or None
+    missing : tuple of str
+        Cells that mean missing, besides the usual ones.
+    encoding : str or None
+    decimal : {".", ","} or None
+        The sign before fractions.
+    """
+
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()
+    encoding: str | None = None
+    decimal: Decimal | None = None
 
 
 def read_table(
     path: str,
+    options: FileOptions | None = None,
     *,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
-    types: Mapping[str, CellType] | None = None,
+    as_text: Collection[str] = (),
     drop: Collection[str] = (),
     notes: Notes | None = None,
 ) -> pa.Table:
@@ -54,12 +68,9 @@ def read_table(
     ----------
     path : str
         A file, or ``-`` for standard input.
-    delimiter : str, optional
-        Of a CSV file; by default the most frequent of comma, semicolon, tab and bar in its header.
-    missing : sequence of str
-        Cells that mean missing in a CSV file, besides the empty one.
-    types : mapping, optional
-        What the columns of a CSV file are to be read as, where that is known.
+    options : FileOptions, optional
+    as_text : collection of str
+        Columns of a text file whose cells stay texts, even where all are numbers.
     drop : collection of str
         Columns to leave out.
     notes : Notes, optional
@@ -72,31 +83,22 @@ def read_table(
     OSError
         When the file cannot be read.
     """
+    options = options or FileOptions()
     name = "standard input" if path == "-" else path
-    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error):
-            raise ValueError(f"{name} is a damaged gzip file.") from None
-    if not content.strip():
-        raise ValueError(f"{name} is empty.")
-    typed = _typed_table(content, name)
-    table = typed if typed is not None else _text_table(content, name, delimiter, missing)
-    _check_names(table.column_names, name)
+    if re.match(r"(https?|ftp|s3|gs)://", path):
+        raise ValueError(f"{path} is an address, and only files are read; download it first.")
+    content = _unpacked(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes(), name)
+    table = _typed_table(content, name, notes)
+    if table is None:
+        table = _text_table(decode(content, options.encoding, name, notes), name, options, notes)
+        table = _with_numbers(table, options, as_text)
     if table.num_rows == 0:
         raise ValueError(f"{name} has a header but no rows.")
     unknown = [column for column in drop if column not in table.column_names]
     if unknown:
         raise ValueError(f"{name} has no column {unknown[0]!r} to drop{suggest(unknown[0], table.column_names)}.")
     table = table.drop_columns([column for column in table.column_names if column in drop])
-    columns = {}
-    for column in table.column_names:
-        cells = table[column]
-        if typed is None:
-            cells = _interpret(column, cells, (types or {}).get(column), name, notes)
-        columns[column] = _plain_type(column, cells)
-    return pa.table(columns)
+    return pa.table({column: _plain_type(table[column]) for column in table.column_names})
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -109,8 +111,19 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"; it has {shown}{' and more' if len(by_lower) > 8 else ''}"
 
 
-def _typed_table(content: bytes, name: str) -> pa.Table | None:
-    """The table in a Parquet, Feather or Arrow file; None when it is none of them."""
+def _unpacked(content: bytes, name: str) -> bytes:
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error):
+            raise ValueError(f"{name} is a damaged gzip file.") from None
+    if not content.strip():
+        raise ValueError(f"{name} is empty.")
+    return content
+
+
+def _typed_table(content: bytes, name: str, notes: Notes | None) -> pa.Table | None:
+    """The table in a Parquet, Feather, Arrow, Excel or JSON file; None when it is none of them."""
     try:
         if content[:4] == b"PAR1":
             return pyarrow.parquet.read_table(pa.BufferReader(content))
@@ -120,92 +133,113 @@ def _typed_table(content: bytes, name: str) -> pa.Table | None:
             return pa.ipc.open_stream(content).read_all()
     except (pa.ArrowException, OSError):
         raise ValueError(f"{name} looks like Parquet or Arrow but is damaged.") from None
+    if content[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        from omtree.cli.excel import read_excel
+
+        return read_excel(content, name, notes)
+    start = content[:1000].lstrip(b"\xef\xbb\xbf \r\n\t")
+    if start[:1] in (b"{", b"["):
+        return _from_json(content, name)
+    if re.match(rb"<(!doctype|html|\?xml)", start, re.IGNORECASE):
+        raise ValueError(f"{name} is a web page or XML, not a table; save the table itself, as CSV.")
     return None
 
 
-def _text_table(content: bytes, name: str, delimiter: str | None, missing: Sequence[str]) -> pa.Table:
-    """A CSV file with every cell as text."""
-    if b"\x00" in content[:65536]:
-        raise ValueError(f"{name} is not a table: it is neither CSV in UTF-8, nor Parquet, nor Arrow.")
-    header = content[: 1 << 20].decode("utf-8-sig", errors="replace")
-    if delimiter is None:
-        first_line = header.splitlines()[0] if header.splitlines() else ""
-        delimiter = max(DELIMITERS, key=first_line.count)
-    elif len(delimiter) != 1:
-        raise ValueError(f"--delimiter {delimiter!r} is not one character.")
-    names = next((row for row in csv.reader(io.StringIO(header), delimiter=delimiter) if row), [])
-    _check_names(names, name)
+def _from_json(content: bytes, name: str) -> pa.Table:
+    """One object a line, or a list of objects."""
+    sentence = f"{name} looks like JSON but is no table; give one object a line, or a list of objects."
+    text = content.lstrip(b"\xef\xbb\xbf \r\n\t")
+    if b'"omtree-model"' in text[:200]:
+        raise ValueError(f"{name} is a model of omtree, not a table.")
+    try:
+        if text[:1] == b"[":
+            rows = json.loads(text)
+            if not rows or not all(isinstance(row, dict) for row in rows):
+                raise ValueError(sentence)
+            return pa.Table.from_pylist(rows)
+        return pyarrow.json.read_json(pa.BufferReader(text))
+    except (ValueError, pa.ArrowException):
+        raise ValueError(sentence) from None
+
+
+def _text_table(text: str, name: str, options: FileOptions, notes: Notes | None) -> pa.Table:
+    """A delimited text file with every cell as text."""
+    layout = find_layout(text, options.delimiter, name)
+    if layout.skipped:
+        text = "".join(text.splitlines(keepends=True)[layout.skipped :])
+        if notes is not None:
+            lines = "line" if layout.skipped == 1 else f"{layout.skipped} lines"
+            notes.append(f"the first {lines} of {name} are left out: the names of the columns stand below")
+    names = _names(layout, name)
+    content = text.encode("utf-8", errors="replace")
     convert = pyarrow.csv.ConvertOptions(
         column_types={column: pa.string() for column in names},
         strings_can_be_null=True,
-        null_values=["", *missing],
+        null_values=["", *options.missing],
     )
-    parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content)
+    parse = pyarrow.csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=b'"' in content)
     for threads in (True, False):
         try:
             return pyarrow.csv.read_csv(
                 pa.BufferReader(content),
-                read_options=pyarrow.csv.ReadOptions(use_threads=threads),
+                read_options=pyarrow.csv.ReadOptions(use_threads=threads, column_names=names, skip_rows_after_names=1),
                 parse_options=parse,
                 convert_options=convert,
             )
         except pa.ArrowInvalid as error:
             # Only one thread alone knows the number of the row.
             if not threads:
-                raise ValueError(_csv_fault(str(error), name)) from None
+                raise ValueError(_csv_fault(str(error), name, layout)) from None
     raise AssertionError("one of the two reads returns or raises")
 
 
-def _csv_fault(error: str, name: str) -> str:
+def _names(layout: Layout, name: str) -> list[str]:
+    """The names of the columns; those without one are called by their place."""
+    cells = [cell.strip() for cell in ([""] if layout.unnamed_first else []) + layout.names]
+    for column, times in Counter(cells).items():
+        if times > 1 and column:
+            raise ValueError(f"{name} has {times} columns named {column!r}; give each its own name.")
+    return [cell or f"unnamed {place}" for place, cell in enumerate(cells, start=1)]
+
+
+def _csv_fault(error: str, name: str, layout: Layout) -> str:
     ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", error)
     if ragged:
         row, wanted, got = ragged.groups()
         cells = "1 cell" if got == "1" else f"{got} cells"
-        return f"{name}: line {row} has {cells}, but the header has {wanted} names."
-    if "invalid UTF8" in error:
-        return f"{name} is not UTF-8 text; save it as UTF-8 (or as Parquet)."
+        return f"{name}: line {int(row) + layout.skipped} has {cells}, but the header has {wanted} names."
     return f"{name} cannot be read as CSV: {error.splitlines()[0].removeprefix('CSV parse error: ')}."
 
 
-def _check_names(names: Sequence[str], name: str) -> None:
-    for column, times in Counter(names).items():
-        if times > 1:
-            raise ValueError(f"{name} has {times} columns named {column!r}; give each its own name.")
-    if "" in names:
-        raise ValueError(f"{name} has a column without a name (number {list(names).index('') + 1}); give it one.")
+def _with_numbers(table: pa.Table, options: FileOptions, as_text: Collection[str]) -> pa.Table:
+    """The table with its columns of plain numbers as numbers."""
+    comma = options.decimal == ","
+    columns: dict[str, pa.ChunkedArray] = {}
+    dotted = []
+    for name in table.column_names:
+        cells = table[name]
+        present = cells.drop_null()
+        if not len(present):
+            cells = cells.cast(pa.float64())
+        elif name not in as_text:
+            first = present.slice(0, 200)
+            if pc.all(pc.match_substring_regex(first, NUMBER)).as_py() and _are_numbers(present):
+                if pc.any(pc.match_substring(present, ".")).as_py():
+                    dotted.append(name)
+                cells = _numbers(cells, present)
+            elif options.decimal is None and not comma:
+                comma = find_formats(pc.unique(first).to_pylist()).only_decimal == ","
+        columns[name] = cells
+    if comma:
+        # Points may stand between thousands then.
+        columns.update((name, table[name]) for name in dotted)
+    return pa.table(columns)
 
 
-def _interpret(
-    column: str, cells: pa.ChunkedArray, wanted: CellType | None, name: str, notes: Notes | None
-) -> pa.ChunkedArray:
-    """A column of texts as what it is, or is wanted to be."""
-    if wanted == "text":
-        return cells
-    present = cells.drop_null()
-    if not len(present):
-        return cells.cast(pa.float64())
-    if wanted == "flag":
-        return _flags(column, cells, name)
-    is_number = pc.match_substring_regex(present, NUMBER)
-    n_numbers = pc.sum(is_number).as_py() or 0
-    if wanted == "number":
-        if n_numbers < len(present):
-            odd = present.filter(pc.invert(is_number))[0].as_py()
-            raise ValueError(f"{name}: column {column!r} was numeric in training, but has the cell {odd!r} here.")
-        return _numbers(cells, present)
-    if n_numbers == len(present):
-        codes = pc.any(pc.match_substring_regex(present, LEADING_ZERO)).as_py()
-        return cells if codes else _numbers(cells, present)
-    if pc.all(pc.match_substring_regex(present, DATE)).as_py():
-        raise _date_error(column)
-    if notes is not None and n_numbers >= _NEARLY * len(present):
-        odd = present.filter(pc.invert(is_number))[0].as_py()
-        few = len(present) - n_numbers
-        notes.append(
-            f"column {column!r} is read as text because of {few} of its cells, such as {odd!r}; "
-            f"if that means missing, add --missing {odd!r}"
-        )
-    return cells
+def _are_numbers(present: pa.ChunkedArray) -> bool:
+    if pc.any(pc.match_substring_regex(present, LEADING_ZERO)).as_py():
+        return False
+    return bool(pc.all(pc.match_substring_regex(present, NUMBER)).as_py())
 
 
 def _numbers(cells: pa.ChunkedArray, present: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -214,33 +248,11 @@ def _numbers(cells: pa.ChunkedArray, present: pa.ChunkedArray) -> pa.ChunkedArra
     return bare.cast(pa.int64() if whole else pa.float64())
 
 
-def _flags(column: str, cells: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    lower = pc.utf8_lower(cells)
-    known = pc.is_in(lower, pa.array(["true", "false", "1", "0", None]))
-    if not pc.all(known).as_py():
-        odd = cells.filter(pc.invert(known))[0].as_py()
-        raise ValueError(f"{name}: column {column!r} was true or false in training, but has the cell {odd!r} here.")
-    true = pc.is_in(lower, pa.array(["true", "1"]))
-    return pc.if_else(pc.is_null(lower), pa.scalar(None, pa.bool_()), true)
-
-
-def _plain_type(column: str, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain_type(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column in a type that a model takes."""
-    kind = cells.type
-    if pa.types.is_temporal(kind):
-        raise _date_error(column)
-    if pa.types.is_decimal(kind):
-        return cells.cast(pa.float64())
-    if pa.types.is_null(kind):
+    if pa.types.is_decimal(cells.type) or pa.types.is_null(cells.type):
         return cells.cast(pa.float64())
     return cells
-
-
-def _date_error(column: str) -> ValueError:
-    return ValueError(
-        f"Column {column!r} holds dates; leave it out with --drop {column!r}, "
-        "or put numbers in its place (year, weekday, days since ...)."
-    )
 
 
 def column_of(table: pa.Table, column: str, what: str, name: str) -> pa.ChunkedArray:
@@ -258,16 +270,3 @@ def column_of(table: pa.Table, column: str, what: str, name: str) -> pa.ChunkedA
     if column not in table.column_names:
         raise ValueError(f"{name} has no column {column!r} for {what}{suggest(column, table.column_names)}.")
     return table[column]
-
-
-def target_values(cells: pa.ChunkedArray, column: str) -> Any:
-    """The target as an array; an error when cells are missing."""
-    if cells.null_count:
-        where = pc.index(pc.is_null(cells), True).as_py() + 1
-        count = "1 missing cell" if cells.null_count == 1 else f"{cells.null_count} missing cells"
-        raise ValueError(
-            f"The target {column!r} has {count}, the first in row {where}; drop those rows or fill them in."
-        )
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.cast(cells.type.value_type)
-    return cells.to_numpy()

@@ -7,7 +7,8 @@ import io
 import itertools
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -15,7 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from omtree.cli import terminal
-from omtree.cli.modelling import check_writable, load_model, read_rows, read_target, stays_on_disk
+from omtree.cli.modelling import (
+    check_different,
+    check_writable,
+    load_model,
+    read_answered,
+    read_rows,
+    stays_on_disk,
+)
+from omtree.cli.notes import Notes
+from omtree.cli.tables import FileOptions
 from omtree.data.wording import amount, counts_rows, number, text_of
 from omtree.sources.disk.files import find_files
 
@@ -32,18 +42,19 @@ def run_predict(
     out: str | None,
     probabilities: bool,
     keep: bool,
-    delimiter: str | None,
-    missing: tuple[str, ...],
+    options: FileOptions,
 ) -> None:
     """Write one prediction per row; several files are answered one after the other."""
     check_writable(out)
+    check_different({"the data": data, "the model": model_path, "--out": out})
+    write = _writer(out)
     model: Any = load_model(model_path)
     if probabilities and "classes_" not in vars(model):
         raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
     files = find_files([data]) if stays_on_disk(data) else [data]
 
     def answers(file: str) -> pa.Table:
-        table, rows = read_rows(model, file, delimiter=delimiter, missing=missing)
+        table, rows = read_rows(model, file, options)
         columns: dict[str, Any] = {name: table[name] for name in table.column_names} if keep else {}
         found = {"prediction": pa.array(model.predict(rows).tolist())}
         if probabilities:
@@ -62,7 +73,21 @@ def run_predict(
     from omtree.export.saving import replacing
 
     with replacing(out) as file:
-        (_write_parquet if out.lower().endswith((".parquet", ".pq")) else _write_csv)(tables, file)
+        write(tables, file)
+
+
+def _writer(out: str | None) -> Callable[[Iterator[pa.Table], BinaryIO], None]:
+    """What writes a file of this name."""
+    suffix = "" if out is None else PurePath(out).suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        return _write_parquet
+    if suffix == ".xlsx":
+        from omtree.cli.excel import write_excel
+
+        return write_excel
+    if suffix in ("", ".csv", ".txt"):
+        return _write_csv
+    raise ValueError(f"{out} is of no kind that predictions are written in; use .csv, .parquet or .xlsx.")
 
 
 def _write_parquet(tables: Iterator[pa.Table], file: BinaryIO) -> None:
@@ -90,12 +115,10 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
     )
 
 
-def run_explain(
-    model_path: str, data: str, numbers: tuple[int, ...], delimiter: str | None, missing: tuple[str, ...]
-) -> None:
+def run_explain(model_path: str, data: str, numbers: tuple[int, ...], options: FileOptions) -> None:
     """Say why rows get their answer."""
     model = load_model(model_path)
-    table, rows = read_rows(model, data, delimiter=delimiter, missing=missing)
+    table, rows = read_rows(model, data, options)
     for row in numbers:
         if not 1 <= row <= table.num_rows:
             raise ValueError(f"--row {row} is not there; {data} has rows 1 to {table.num_rows}.")
@@ -130,16 +153,17 @@ def run_audit(
     model_path: str,
     data: str,
     target: str | None,
-    delimiter: str | None,
-    missing: tuple[str, ...],
+    options: FileOptions,
 ) -> bool:
     """Show errors and constraints on new data; whether all constraints hold.
 
     The columns that the constraints' groups are in are found in the data by name.
     """
     model: Any = load_model(model_path)
-    table, rows = read_rows(model, data, delimiter=delimiter, missing=missing)
-    y = read_target(table, _target(model, target), model, data)
+    notes = Notes()
+    table, rows, y = read_answered(model, data, _target(model, target), options, notes)
+    for remark in notes:
+        terminal.note(remark)
     print(score_line(model, rows, y))
     trained = model.certificate_
     if trained.weight > 0:
@@ -155,15 +179,21 @@ def run_audit(
 def _confusion(model: Any, rows: Any, y: Any) -> None:
     predicted = model.predict(rows)
     labels = model.classes_.tolist()
-    unseen = sorted({str(value) for value in y.tolist() if value not in labels})
-    counts = [[str(int(((y == t) & (predicted == p)).sum())) for p in labels] for t in labels]
+    unseen = sorted({value for value in y.tolist() if value not in labels}, key=str)
+    true = [*labels, *unseen]
+    counts = [[str(int(((y == t) & (predicted == p)).sum())) for p in labels] for t in true]
     terminal.show_table(
         "true class by predicted class",
         ["", *(text_of(label) for label in labels)],
-        [[text_of(label), *row] for label, row in zip(labels, counts, strict=True)],
+        [[text_of(label), *row] for label, row in zip(true, counts, strict=True)],
     )
     if unseen:
-        terminal.note(f"the data have classes the model does not know: {', '.join(unseen[:5])}")
+        rows_of = int(np.isin(y, unseen).sum())
+        named = ", ".join(map(text_of, unseen[:5])) + (" and more" if len(unseen) > 5 else "")
+        terminal.note(
+            f"{rows_of:,} {'row is' if rows_of == 1 else 'rows are'} of classes the model does not know ({named}), "
+            "and count as errors"
+        )
 
 
 def _constraint_table(checked: Any) -> bool:
@@ -198,20 +228,21 @@ def run_report(
     out: str,
     test: str | None,
     target: str | None,
-    delimiter: str | None,
-    missing: tuple[str, ...],
+    options: FileOptions,
     title: str = "",
 ) -> None:
     """Write the HTML report."""
     check_writable(out)
+    check_different({"the model": model_path, "the data": data, "--test": test, "--out": out})
+    notes = Notes()
     model = load_model(model_path)
     X = y = X_test = y_test = None
     if data is not None:
-        table, X = read_rows(model, data, delimiter=delimiter, missing=missing)
-        y = read_target(table, _target(model, target), model, data)
+        _, X, y = read_answered(model, data, _target(model, target), options, notes)
     if test is not None:
-        table, X_test = read_rows(model, test, delimiter=delimiter, missing=missing)
-        y_test = read_target(table, _target(model, target), model, test)
+        _, X_test, y_test = read_answered(model, test, _target(model, target), options, notes)
+    for remark in notes:
+        terminal.note(remark)
     write_report(model, out, X, y, X_test, y_test, title=title)
     print(f"report  {out}")
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from omtree import _native
 from omtree.data import wording
+from omtree.data.parsing.missing import missing_words
 
 if TYPE_CHECKING:
     from omtree.data.column import Column
@@ -217,13 +218,17 @@ class Table:
 
 
 def _numbers(column: Column) -> FloatArray:
-    """The column as numbers, if it holds numbers, booleans or texts that are plain numbers."""
+    """The column as numbers, if it holds numbers, booleans or texts that are plain numbers or mean missing."""
     if column.levels is None:
         return np.asarray(column.values)
-    try:
-        numbers = [float(level) for level in column.levels]
-    except ValueError:
-        raise ValueError(
-            f"Column {column.name!r} was numeric in training but is {column.kind} now; give numbers."
-        ) from None
+    absent = missing_words([level for level in column.levels if isinstance(level, str)])
+    numbers = []
+    for level in column.levels:
+        try:
+            numbers.append(np.nan if level in absent else float(level))
+        except ValueError:
+            raise ValueError(
+                f"Column {column.name!r} was numeric in training but is {column.kind} now, with the cell {level!r}; "
+                "give numbers."
+            ) from None
     return np.asarray(np.array([*numbers, np.nan], dtype=np.float64)[column.values])

@@ -65,7 +65,10 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
             "target": vars(model).get("target_name_"),
         },
         "classes": None if classes is None else {"type": _type_name(classes), "values": to_plain(classes)},
-        "features": [_feature_out(feature, place in asked) for place, feature in enumerate(model.rules_.features)],
+        "features": [
+            _feature_out(feature, place in asked or feature.ordered)
+            for place, feature in enumerate(model.rules_.features)
+        ],
         "graph": {
             "categories": model.graph_.categories,
             "order": [level.position for level in model.graph_.levels],

@@ -153,7 +153,10 @@ def _of_texts(
     number = formats.with_decimal(decimal) or formats.with_decimal(wanted.decimal)
     if number is not None:
         return replace(
-            known, how="number", number=number, notes=(*known.notes, *_number_note(known.name, number, formats))
+            known,
+            how="number",
+            number=number,
+            notes=(*known.notes, *_number_note(known.name, number, formats, sure=wanted.decimal is not None)),
         )
     found = find_moments(texts, wanted.day_first) if known.choice is None else None
     if found is None:
@@ -196,7 +199,7 @@ def _without_ids(
         name = readings[position].name
         kind = made[position][0].kind
         said = f"column {name!r} is left out: {reason}; keep it with feature_kinds={{{name!r}: {kind!r}}}"
-        readings[position] = ColumnReading(name, how="left out", notes=(said,))
+        readings[position] = ColumnReading(name, how="left out", notes=(*readings[position].notes, said))
         made[position] = []
     return readings, made
 
@@ -222,14 +225,14 @@ def _missing_note(column: Column, words: Collection[str]) -> tuple[str, ...]:
     if not shown:
         return ()
     named = ", ".join(map(repr, shown[:3])) + (" and more" if len(shown) > 3 else "")
-    return (f"column {column.name!r}: {named} means missing",)
+    return (f"column {column.name!r}: {named} {'means' if len(shown) == 1 else 'mean'} missing",)
 
 
-def _number_note(name: str, number: NumberFormat, formats: NumberFormats) -> tuple[str, ...]:
+def _number_note(name: str, number: NumberFormat, formats: NumberFormats, *, sure: bool) -> tuple[str, ...]:
     if number.is_plain:
         return (f"column {name!r} holds numbers as text and is read as numbers",)
     other = ""
-    if formats.only_decimal is None:
+    if formats.only_decimal is None and not sure:
         sign = "," if number.decimal == "." else "."
         other = f"; if that is wrong, say so with decimal={sign!r}"
     return (f"column {name!r} is read as numbers with {number}{other}",)
