@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -321,42 +321,47 @@ SAMPLE = {
 # --- predictions along a feature --------------------------------------------------------------------------------------
 
 
-def _wide_conditions(w: World, model: Labelled, leaf: Leaf) -> dict[int, frozenset[int]]:
-    """The conditions of a leaf on all codes, also those that no row of a node has.
+def rising(w: World, model: Labelled, position: int, direction: int) -> bool:
+    """Whether no two points that differ in this feature alone, both in rules, are predicted the wrong way round.
 
-    In a tree a value of an ordered feature that no row has goes with the next smaller one there is, or with the
-    smallest. Rules have their conditions as they are.
+    A tree may send codes that a node never saw to any of its branches: some choice has to do.
     """
     if w.structure == "rules":
-        return dict(leaf.conditions)
-    wide = {}
-    for place, position in enumerate(leaf.path):
-        feature, own = w.coded.features[position], leaf.conditions[position]
-        if feature.kind == "nominal" and feature.n_codes > 2:
-            wide[position] = own
-            continue
-        beside = {
-            other.conditions[position]
-            for other, _ in model
-            if other.path[: place + 1] == leaf.path[: place + 1]
-            and all(other.conditions[above] == leaf.conditions[above] for above in leaf.path[:place])
-        }
-        ordered = [code for code in range(feature.n_codes) if not _is_missing(feature, code)]
-        known = sorted(frozenset.union(*beside) & set(ordered))
-        lower = {code: max((k for k in known if k <= code), default=min(known, default=None)) for code in ordered}
-        wide[position] = own | {code for code in ordered if lower[code] in own}
-    return wide
+        return _rises(w, [(dict(leaf.conditions), label) for leaf, label in model], position, direction)
+    seen = [(dict(leaf.conditions), label) for leaf, label in model]
+    if not _rises(w, seen, position, direction):
+        return False
+    choices = _completed(w, list(model), 0, {})
+    return any(_rises(w, boxes, position, direction) for boxes in choices)
 
 
-def _is_missing(feature: Any, code: int) -> bool:
-    return bool(feature.has_missing and feature.n_codes > 2 and code == feature.n_values)
+def _completed(
+    w: World, leaves: list[tuple[Leaf, Any]], place: int, above: dict[int, frozenset[int]]
+) -> Iterator[list[tuple[dict[int, frozenset[int]], Any]]]:
+    """The boxes of a tree's leaves, for every way to share the codes that nodes never saw among their branches."""
+    if len(leaves) == 1 and len(leaves[0][0].path) == place:
+        yield [(above, leaves[0][1])]
+        return
+    feature = leaves[0][0].path[place]
+    parts = sorted({leaf.conditions[feature] for leaf, _ in leaves}, key=sorted)
+    absent = sorted(set(range(w.coded.features[feature].n_codes)) - set().union(*parts))
+    below = {part: [(leaf, label) for leaf, label in leaves if leaf.conditions[feature] == part] for part in parts}
+    for owners in itertools.product(range(len(parts)), repeat=len(absent)):
+        wide = [
+            part | {code for code, owner in zip(absent, owners, strict=True) if owner == i}
+            for i, part in enumerate(parts)
+        ]
+        each = [
+            list(_completed(w, below[part], place + 1, {**above, feature: codes}))
+            for part, codes in zip(parts, wide, strict=True)
+        ]
+        for chosen in itertools.product(*each):
+            yield [box for boxes in chosen for box in boxes]
 
 
-def rising(w: World, model: Labelled, position: int, direction: int) -> bool:
-    """Whether no two points that differ in this feature alone, both in rules, are predicted the wrong way round."""
+def _rises(w: World, boxes: list[tuple[dict[int, frozenset[int]], Any]], position: int, direction: int) -> bool:
     feature = w.coded.features[position]
     values = range(feature.n_values)
-    boxes = [(_wide_conditions(w, model, leaf), label) for leaf, label in model]
     others = [range(f.n_codes) if i != position else [0] for i, f in enumerate(w.coded.features)]
     for point in itertools.product(*others):
         along: list[list[float]] = [[] for _ in values]

@@ -96,6 +96,8 @@ class Answers:
     groups : mapping of str to GroupColumn
     paths : tuple of tuple of int, or None
         The features that a tree tests on the way to each rule, from the root down; None where the model is no tree.
+    regions : tuple of mappings of int to frozenset of int, or None
+        The codes that lead to each rule of a tree, by feature, also those never seen on the way; None likewise.
     """
 
     rules: Sequence[Rule]
@@ -106,6 +108,7 @@ class Answers:
     weight: FloatArray
     groups: Mapping[str, GroupColumn] = field(default_factory=dict)
     paths: tuple[tuple[int, ...], ...] | None = None
+    regions: tuple[Mapping[int, frozenset[int]], ...] | None = None
 
     @classmethod
     def of(
@@ -132,8 +135,8 @@ class Answers:
         """
         rule = rules.assign(codes) if tree is None else tree.apply(codes)
         weight = np.ones(codes.shape[1]) if weight is None else weight
-        paths = None if tree is None else paths_of(tree)
-        return cls(tuple(rules), rules.features, rules.classes, rule, y, weight, groups or {}, paths)
+        paths, regions = (None, None) if tree is None else (paths_of(tree), tree.regions)
+        return cls(tuple(rules), rules.features, rules.classes, rule, y, weight, groups or {}, paths, regions)
 
     @cached_property
     def predicted(self) -> npt.NDArray[np.intp]:

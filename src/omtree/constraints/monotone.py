@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from omtree.problem.problem import Path
 
 
+#: The codes that lead to a rule, by feature.
+Box = Mapping[int, frozenset[int]]
+
+
 class _HasConditions(Protocol):
     @property
     def conditions(self) -> tuple[Condition, ...]: ...
@@ -25,10 +29,11 @@ class _HasConditions(Protocol):
 class Monotone(Constraint):
     """Predictions never fall (+1), or never rise (-1), along an ordered feature, over the model as a whole.
 
-    Of any two rules that can hold for rows which differ in this feature alone, the one that holds for larger values
-    does not predict less. Classes are ordered as they are sorted. Missing cells of the feature are outside its order.
-    In a tree this is exactly that the prediction for a row never falls when the feature rises; in a rule set it holds
-    wherever rules hold, but not where none does and the nearest answers.
+    Classes are ordered as they are sorted. Missing cells of the feature are outside its order. In a tree the prediction
+    for a row never falls when the feature rises, whatever its other cells are: missing, or never seen in training or in
+    a node; values that training never saw go the way of the column's most common one. In a rule set, of any two rules
+    that can hold for rows which differ in this feature alone, the one that holds for larger values does not predict
+    less; where no rule holds and the nearest answers, nothing is promised.
 
     Parameters
     ----------
@@ -61,9 +66,11 @@ class Monotone(Constraint):
         pairs: list[tuple[int, int]] = []
         if position is not None:
             predictions = [rule.label if answers.classes else rule.prediction for rule in answers.rules]
-            pairs = monotone_violations(answers.rules, predictions, answers.features, position, self.direction)
+            boxes = boxes_of(answers.rules) if answers.regions is None else answers.regions
+            pairs = monotone_violations(boxes, predictions, answers.features, position, self.direction)
         first = pairs[0][0] if pairs else None
-        yield ConstraintCheck.of(self, len(pairs), 0, "at most", part="pairs of rules that break it", rule=first)
+        part = "pairs of rules that hold and break it" if answers.regions is None else "pairs of leaves that break it"
+        yield ConstraintCheck.of(self, len(pairs), 0, "at most", part=part, rule=first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,29 +92,32 @@ class Monotony:
 
     def __call__(self, a: Path, b: Path) -> bool:
         """Whether two rules may not be in one model."""
-        return self.broken(a, b) is not None
+        return next(self.pairs([a, b], boxes_of([a, b])), None) is not None
 
-    def broken(self, a: Path, b: Path) -> tuple[Path, Path, int, int] | None:
-        """The rule of the smaller values, that of the larger ones, and the feature and direction they break."""
-        predictions = [self.prediction(a), self.prediction(b)]
+    def pairs(self, rules: Sequence[Path], boxes: Sequence[Box]) -> Iterator[tuple[int, int, int, int]]:
+        """Rules that predict the wrong way round: that of the smaller values, the other; the feature and direction."""
+        predictions = [self.prediction(rule) for rule in rules]
         for feature, direction in self.wanted:
-            for low, _ in monotone_violations([a, b], predictions, self.features, feature, direction):
-                return (a, b, feature, direction) if low == 0 else (b, a, feature, direction)
-        return None
+            for low, high in monotone_violations(boxes, predictions, self.features, feature, direction):
+                yield low, high, feature, direction
 
-    def order(self, rules: Sequence[Path]) -> list[tuple[int, int]]:
+    def order(self, boxes: Sequence[Box]) -> list[tuple[int, int]]:
         """Pairs of rules of which the first must not predict more than the second."""
-        boxes = [{condition.feature: set(condition.codes) for condition in rule.conditions} for rule in rules]
         return [
             (low, high) if direction > 0 else (high, low)
             for feature, direction in self.wanted
-            for low, high in permutations(range(len(rules)), 2)
+            for low, high in permutations(range(len(boxes)), 2)
             if _ordered(boxes[low], boxes[high], feature, self.features[feature].n_values)
         ]
 
 
+def boxes_of(rules: Sequence[_HasConditions]) -> list[Box]:
+    """The codes of each rule's conditions, by feature."""
+    return [{condition.feature: frozenset(condition.codes) for condition in rule.conditions} for rule in rules]
+
+
 def monotone_violations(
-    rules: Sequence[_HasConditions],
+    boxes: Sequence[Box],
     predictions: Sequence[Any],
     features: Sequence[Feature],
     feature: int,
@@ -117,7 +127,8 @@ def monotone_violations(
 
     Parameters
     ----------
-    rules : sequence of Rule or Path
+    boxes : sequence of mapping of int to frozenset of int
+        The codes that lead to each rule, by feature; a feature that is not there has all of them.
     predictions : sequence
         Of each rule: its label, or its number.
     features : sequence of Feature
@@ -130,19 +141,18 @@ def monotone_violations(
     >>> from omtree.problem.problem import Path
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> rules = [Path((Condition(0, (0,)),), 1), Path((Condition(0, (1, 2)),), 0)]
-    >>> monotone_violations(rules, [1, 0], [size], 0, +1)
+    >>> monotone_violations(boxes_of(rules), [1, 0], [size], 0, +1)
     [(0, 1)]
     """
-    boxes = [{condition.feature: set(condition.codes) for condition in rule.conditions} for rule in rules]
     return [
         (low, high)
-        for low, high in permutations(range(len(rules)), 2)
+        for low, high in permutations(range(len(boxes)), 2)
         if (predictions[low] - predictions[high]) * direction > 0
         and _ordered(boxes[low], boxes[high], feature, features[feature].n_values)
     ]
 
 
-def _ordered(low: dict[int, set[int]], high: dict[int, set[int]], feature: int, n_values: int) -> bool:
+def _ordered(low: Box, high: Box, feature: int, n_values: int) -> bool:
     """Whether two rows that differ in the feature alone can be one in each rule, the smaller one in `low`."""
     every = range(n_values)
     below = [code for code in low.get(feature, every) if code < n_values]

@@ -27,6 +27,7 @@ from omtree.model.sizes import SizedTrees
 from omtree.objectives import Objective, Score
 from omtree.problem.problem import Node, Path, Problem, Solution, leaves_of
 from omtree.problem.rule_sums import merged, sums_of, within_limits
+from omtree.problem.tree_regions import regions_of, with_defaults
 from omtree.progress import Progress
 
 
@@ -125,6 +126,8 @@ class TreeSolver:
     cache_mb : float
     table_mb : float
         Most memory for joint counts of rows that are counted where they are.
+    general : bool
+        Whether to leave out the faster searches for simple problems: they pass over rows that weigh next to nothing.
     """
 
     objective: Objective
@@ -134,6 +137,7 @@ class TreeSolver:
     n_jobs: int = 1
     cache_mb: float = 1024
     table_mb: float = 1024
+    general: bool = False
 
     def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         """Solve.
@@ -212,6 +216,8 @@ class TreeSolver:
                 deadline=deadline,
                 every_size=False,
             )
+        if self.general:
+            return self._general(problem, deadline)
         if not problem.plain or not problem.graph.levels:
             found = trees.solve_sums(
                 problem,
@@ -276,11 +282,17 @@ class TreeSolver:
         return TreeAnswer(solution, closed.best.root)
 
     def _without_conflicts(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        n_codes = tuple(feature.n_codes for feature in problem.table.features)
+
         def solve(free: Problem) -> Attempt[TreeAnswer]:
-            found = self._add_up(free, deadline)
-            leaves = [] if found.root is None else [merged(path) for path in leaves_of(found.root)]
+            imagined = free.table.n_rows > problem.table.n_rows
+            found = replace(self, general=self.general or imagined)._add_up(free, deadline)
             solution = found.solution
-            return Attempt(found, leaves, solution.value, solution.bound, solution.status)
+            if found.root is None:
+                return Attempt(found, [], [], solution.value, solution.bound, solution.status)
+            root = with_defaults(found.root, problem.table)
+            leaves, regions = [merged(path) for path in leaves_of(root)], regions_of(root, n_codes)
+            return Attempt(replace(found, root=root), leaves, regions, solution.value, solution.bound, solution.status)
 
         def relabelled(found: Attempt[TreeAnswer], labels: Sequence[int]) -> Attempt[TreeAnswer]:
             assert found.answer.root is not None

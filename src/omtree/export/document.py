@@ -323,7 +323,8 @@ def _node_out(tree: Tree, node: TreeNode) -> dict[str, Any]:
         condition = tree.nodes[child].condition
         assert condition is not None
         branches.append({**_condition_out(condition), "then": _node_out(tree, tree.nodes[child])})
-    return {"branches": branches, "targets": _targets_out(node.targets)}
+    default = None if node.default is None else node.children.index(node.default)
+    return {"branches": branches, "default": default, "targets": _targets_out(node.targets)}
 
 
 def _shape_in(
@@ -346,7 +347,9 @@ def _shape_in(
         raise ValueError("a node does not split one feature into separate branches")
     leaves = tuple(leaf for _, _, own in below for leaf in own)
     spreads[leaves] = _targets_in(document["targets"])
-    return _Split(split.pop(), tuple((condition, shape) for condition, shape, _ in below)), leaves
+    # Files from before nodes had a choice leave it out.
+    default = None if document.get("default") is None else whole(document["default"], len(below))
+    return _Split(split.pop(), tuple((condition, shape) for condition, shape, _ in below), default), leaves
 
 
 def _sizes_out(family: TreeFamily) -> dict[str, Any]:

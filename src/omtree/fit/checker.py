@@ -120,6 +120,7 @@ def check(
         weight,
         samples.groups,
         None if tree is None else paths_of(tree),
+        None if tree is None else tree.regions,
     )
     checks = audit(constraints, answers)
     for found in checks:

@@ -38,7 +38,7 @@ class TreeNode:
     children : tuple of int
         Positions of its children.
     default : int or None
-        The child that takes values the node never saw in training: the heaviest one.
+        The child that takes values the node never saw in training: the one that the fit chose, else the heaviest.
     class_weights : tuple of float
         Sample weight of each class among the training rows that reach it; empty where the target is a number.
     rule : int or None
@@ -69,10 +69,14 @@ class TreeNode:
 
 @dataclass(frozen=True)
 class _Split:
-    """The bare shape of a tree: a feature and what is behind each condition, a split or a rule's position."""
+    """The bare shape of a tree: a feature and what is behind each condition, a split or a rule's position.
+
+    `default` is the position of the branch for values the node never saw; None is the heaviest one.
+    """
 
     feature: int
     branches: tuple[tuple[Condition, _Split | int], ...]
+    default: int | None = None
 
 
 class Tree:
@@ -120,7 +124,7 @@ class Tree:
                     shared = tuple(sorted(set(above[feature].codes) & set(condition.codes)))
                     both = in_words(Condition(feature, shared), features)
                 branches.append((condition, shape(child, {**above, feature: both})))
-            return _Split(feature, tuple(branches))
+            return _Split(feature, tuple(branches), node.default)
 
         bare = shape(root, {})
         return cls(bare, RuleSet.from_paths(paths, reader), summary_of(paths, reader))
@@ -192,6 +196,24 @@ class Tree:
         return f"<Tree of {len(self.nodes)} nodes, {self.n_leaves} leaves, depth {self.depth}>"
 
     @cached_property
+    def regions(self) -> tuple[dict[int, frozenset[int]], ...]:
+        """Of each rule, the codes that lead to it: by feature, those never seen in training and `UNKNOWN` included."""
+        found: dict[int, dict[int, frozenset[int]]] = {}
+        todo: list[tuple[TreeNode, dict[int, frozenset[int]]]] = [(self.nodes[0], {})]
+        while todo:
+            node, box = todo.pop()
+            if node.rule is not None:
+                found[node.rule] = box
+                continue
+            assert node.feature is not None
+            before = box.get(node.feature, frozenset(range(256)))
+            route = self._routes[node.index]
+            for child in node.children:
+                inside = before & frozenset(np.flatnonzero(route == child).tolist())
+                todo.append((self.nodes[child], {**box, node.feature: inside}))
+        return tuple(found[rule] for rule in range(len(found)))
+
+    @cached_property
     def _routes(self) -> dict[int, npt.NDArray[np.intp]]:
         """Per inner node the child that each code leads to."""
         routes = {}
@@ -223,7 +245,8 @@ class Tree:
         else:
             children = [self._grow(child, nodes, index, branch, depth + 1, summary) for branch, child in shape.branches]
             weights = tuple(sum(column) for column in zip(*(child.class_weights for child in children), strict=True))
-            default = max(children, key=lambda child: child.support).index
+            heaviest = max(children, key=lambda child: child.support)
+            default = (heaviest if shape.default is None else children[shape.default]).index
             places = tuple(child.index for child in children)
             support = sum(child.support for child in children)
             targets = None if summary is None else summary(_rules_below(shape))

@@ -86,8 +86,11 @@ class Problem:
 
     @property
     def plain(self) -> bool:
-        """Whether a rule costs the sum of what its rows cost, under no limits but its support."""
-        return isinstance(self.loss, LinearLoss) and self.limits.empty
+        """Whether a rule costs the sum of what its rows cost, under no limits but its support.
+
+        Where the statistics are not the weights, what adds up to the costs does not add up to the support.
+        """
+        return isinstance(self.loss, LinearLoss) and self.limits.empty and self.table.row_weight is None
 
     @property
     def additive(self) -> bool:
@@ -196,11 +199,13 @@ class Node:
     """A node of a tree as an engine knows it.
 
     A leaf has no branches. An inner node splits one feature: the conditions of its branches are pairwise disjoint and
-    cover every code the node's rows have. `label` is the class the node would predict as a leaf.
+    cover every code the node's rows have. `label` is the class the node would predict as a leaf. `default` is the
+    position of the branch that takes all other codes; None is the heaviest one.
     """
 
     label: int
     branches: tuple[tuple[Condition, Node], ...] = ()
+    default: int | None = None
 
 
 def leaves_of(node: Node, above: tuple[Condition, ...] = ()) -> list[Path]:

@@ -4,6 +4,7 @@ The best tree is sought without that demand. Where two of its leaves predict the
 features but the monotone one given, and a value of that one, so that the tree predicts more than a number somewhere
 below the value and no more than it somewhere above. No allowed tree does both: one branch forbids leaves that do the
 first, the other leaves that do the second. Every allowed tree is in one of the branches, and the tree found in none.
+A point that only the nodes' defaults lead to is imagined as a row first: the search then says where it goes.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
-from omtree.constraints.monotone import Monotony
+from omtree.constraints.monotone import Box, Monotony, boxes_of
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.engines.reductions.imagined_rows import Point, with_rows
 from omtree.model.certificate import Status
 from omtree.problem.graph import Condition
 from omtree.problem.limits import Predicate
@@ -33,10 +35,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Attempt(Generic[Answer]):
-    """The best tree found for a problem without conflicts; no leaves where there is none."""
+    """The best tree found for a problem without conflicts; no leaves where there is none.
+
+    `regions` are the codes that lead to each leaf, those that its nodes never saw included.
+    """
 
     answer: Answer
     leaves: Sequence[Path]
+    regions: Sequence[Box]
     value: float
     bound: float
     status: Status
@@ -119,6 +125,7 @@ def solve_conflicts(
     best = single if single.leaves else None
     order = itertools.count()
     todo: list[tuple[float, int, tuple[Forbidden, ...]]] = [(-math.inf, next(order), ())]
+    imagined: dict[Point, None] = {}
     given_up = math.inf  # least bound of what was not looked at to the end
     status: Status = "optimal"
     solves = 0
@@ -127,18 +134,18 @@ def solve_conflicts(
             status = "time_limit"
             break
         bound, _, forbidden = heapq.heappop(todo)
-        found = solve(_restricted(bare, monotony, forbidden))
+        found = solve(with_rows(_restricted(bare, monotony, forbidden), list(imagined)))
         solves += 1
         if found.status == "infeasible":
             continue
         bound = max(bound, found.bound)
-        pair = _conflict(monotony, found.leaves)
+        pair = next(monotony.pairs(found.leaves, found.regions), None)
         if found.leaves and pair is None and (best is None or found.value < best.value):
             best = found
         if found.status == "optimal" and pair is None:
             continue
         if pair is not None and relabel is not None:
-            mended = relabel(found, best_labels(problem, monotony, found.leaves))
+            mended = relabel(found, best_labels(problem, monotony, found.leaves, found.regions))
             if best is None or mended.value < best.value:
                 best = mended
         if found.status == "interrupted" or pair is None:
@@ -146,7 +153,14 @@ def solve_conflicts(
             if found.status == "interrupted":
                 break
             continue
-        for more in _branches(problem, monotony, *pair):
+        point = _point(problem, found, *pair[:3])
+        unseen = point.unseen(found, *pair[:3])
+        if unseen:
+            assert not imagined.keys() >= set(unseen), "a search passed over rows"
+            imagined.update(dict.fromkeys(unseen))
+            heapq.heappush(todo, (bound, next(order), forbidden))
+            continue
+        for more in _branches(problem, monotony, found, point, *pair):
             heapq.heappush(todo, (bound, next(order), (*forbidden, more)))
     left = min([given_up, *(bound for bound, _, _ in todo)])
     if best is None:
@@ -156,8 +170,8 @@ def solve_conflicts(
     return Agreed(best.answer, best.value, left, "gap_reached" if _near(best, left, gap) else status, solves)
 
 
-def best_labels(problem: Problem, monotony: Monotony, leaves: Sequence[Path]) -> list[int]:
-    """The labels of least loss without a conflict, for given leaves.
+def best_labels(problem: Problem, monotony: Monotony, leaves: Sequence[Path], regions: Sequence[Box]) -> list[int]:
+    """The labels of least loss without a conflict, for given leaves and the codes that lead to them.
 
     A linear programme over "leaf i has at least label k", whose vertices are whole.
     """
@@ -165,7 +179,7 @@ def best_labels(problem: Problem, monotony: Monotony, leaves: Sequence[Path]) ->
     n, n_labels = costs.shape
     steps = np.diff(costs, axis=1)  # what one label more adds
     numbers = np.arange(steps.size).reshape(n, n_labels - 1)
-    pairs = [(numbers[low, k], numbers[high, k]) for low, high in monotony.order(leaves) for k in range(n_labels - 1)]
+    pairs = [(numbers[low, k], numbers[high, k]) for low, high in monotony.order(regions) for k in range(n_labels - 1)]
     pairs += [(numbers[i, k + 1], numbers[i, k]) for i in range(n) for k in range(n_labels - 2)]
     before = np.zeros((len(pairs), steps.size))
     for row, (less, more) in zip(before, pairs, strict=True):
@@ -181,37 +195,69 @@ def _near(best: Attempt[Answer] | None, bound: float, gap: float) -> bool:
     return bound >= best.value - max(gap, 1e-9) * max(abs(best.value), 1e-300) - 1e-12
 
 
-def _conflict(monotony: Monotony, leaves: Sequence[Path]) -> tuple[Path, Path, int, int] | None:
-    for a, b in itertools.combinations(leaves, 2):
-        found = monotony.broken(a, b)
-        if found is not None:
-            return found
-    return None
+@dataclass(frozen=True)
+class _Point:
+    """Where two leaves of a tree predict the wrong way round.
+
+    Attributes
+    ----------
+    codes : tuple of int
+        Of every feature but the monotone one, whose place does not count.
+    first, last : int
+        Codes of that one, in the leaf of smaller and in that of larger values.
+    """
+
+    codes: Point
+    first: int
+    last: int
+
+    def unseen(self, found: Attempt[Answer], low: int, high: int, feature: int) -> list[Point]:
+        """The rows that the leaves have by default alone."""
+        rows = []
+        for leaf, code in ((low, self.first), (high, self.last)):
+            row = (*self.codes[:feature], code, *self.codes[feature + 1 :])
+            if any(row[condition.feature] not in condition.codes for condition in found.leaves[leaf].conditions):
+                rows.append(row)
+        return rows
+
+
+def _point(problem: Problem, found: Attempt[Answer], low: int, high: int, feature: int) -> _Point:
+    """A point of two leaves, where most rows are: there most leaves are told what to predict."""
+    features = problem.table.features
+    told = [boxes_of([found.leaves[leaf]])[0] for leaf in (low, high)]
+    regions = [found.regions[leaf] for leaf in (low, high)]
+    codes = []
+    for f in range(len(features)):
+        every = frozenset(range(features[f].n_codes))
+        both = regions[0].get(f, every) & regions[1].get(f, every)
+        seen = both & told[0].get(f, every) & told[1].get(f, every)
+        codes.append(max(sorted(seen or both) or [0], key=partial(_weight, problem, f)))
+    values = frozenset(range(features[feature].n_values))
+    first = min(values & regions[0].get(feature, values))
+    last = max(values & regions[1].get(feature, values))
+    return _Point(tuple(codes), first, last)
 
 
 def _branches(
-    problem: Problem, monotony: Monotony, low: Path, high: Path, feature: int, direction: int
+    problem: Problem,
+    monotony: Monotony,
+    found: Attempt[Answer],
+    point: _Point,
+    low: int,
+    high: int,
+    feature: int,
+    direction: int,
 ) -> tuple[Forbidden, Forbidden]:
     """What is forbidden in each of the two branches."""
-    features = problem.table.features
-    boxes = [{c.feature: set(c.codes) for c in path.conditions} for path in (low, high)]
-    every = [set(range(f.n_codes)) for f in features]
-    point = []
-    for f in range(len(features)):
-        both = sorted(boxes[0].get(f, every[f]) & boxes[1].get(f, every[f])) or [0]
-        # Where most rows are, most leaves are told what to predict.
-        point.append(max(both, key=partial(_weight, problem, f)))
-    n_values = features[feature].n_values
-    first = min(boxes[0].get(feature, every[feature]))
-    last = max(code for code in boxes[1].get(feature, every[feature]) if code < n_values)
-    middle = (first + last) // 2
-    ends = monotony.prediction(low), monotony.prediction(high)
+    n_values = problem.table.features[feature].n_values
+    middle = (point.first + point.last) // 2
+    ends = monotony.prediction(found.leaves[low]), monotony.prediction(found.leaves[high])
     number = 0.5 * (ends[0] + ends[1])
     if (ends[0] - number) * direction <= 0:
         number = ends[1]  # neighbours among floating-point numbers
     return (
-        Forbidden(tuple(point), feature, direction, frozenset(range(middle + 1)), number, above=True),
-        Forbidden(tuple(point), feature, direction, frozenset(range(middle, n_values)), number, above=False),
+        Forbidden(point.codes, feature, direction, frozenset(range(middle + 1)), number, above=True),
+        Forbidden(point.codes, feature, direction, frozenset(range(middle, n_values)), number, above=False),
     )
 
 
