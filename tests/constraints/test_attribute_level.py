@@ -31,7 +31,7 @@ from omtree.constraints.audit import paths_of
 from omtree.constraints.compile import join_shapes, path_shape
 from omtree.data.build import make_features
 from omtree.data.columns import read_columns
-from omtree.data.table import Feature
+from omtree.data.table import UNKNOWN, Feature
 from omtree.problem.graph import Condition, FeatureGraph
 from omtree.problem.judge import make_judge
 from omtree.problem.limits import PathShape, RuleLimits
@@ -207,8 +207,8 @@ def test_a_single_group_leaves_nothing_to_tell_apart() -> None:
 
 
 def cells(case: Case) -> np.ndarray:
-    """Every combination of codes."""
-    grid = itertools.product(*(range(feature.n_codes) for feature in case.features))
+    """Every combination of codes, that of values which training never saw included."""
+    grid = itertools.product(*([*range(feature.n_codes), UNKNOWN] for feature in case.features))
     return np.array(list(grid), dtype=np.uint8).T
 
 

@@ -67,7 +67,7 @@ class Monotone(Constraint):
         if position is not None:
             predictions = [rule.label if answers.classes else rule.prediction for rule in answers.rules]
             boxes = boxes_of(answers.rules) if answers.regions is None else answers.regions
-            pairs = monotone_violations(boxes, predictions, answers.features, position, self.direction)
+            pairs = _violations(boxes, predictions, answers.features, position, self.direction)
         first = pairs[0][0] if pairs else None
         part = "pairs of rules that hold and break it" if answers.regions is None else "pairs of leaves that break it"
         yield ConstraintCheck.of(self, len(pairs), 0, "at most", part=part, rule=first)
@@ -98,7 +98,7 @@ class Monotony:
         """Rules that predict the wrong way round: that of the smaller values, the other; the feature and direction."""
         predictions = [self.prediction(rule) for rule in rules]
         for feature, direction in self.wanted:
-            for low, high in monotone_violations(boxes, predictions, self.features, feature, direction):
+            for low, high in _violations(boxes, predictions, self.features, feature, direction):
                 yield low, high, feature, direction
 
     def order(self, boxes: Sequence[Box]) -> list[tuple[int, int]]:
@@ -117,7 +117,7 @@ def boxes_of(rules: Sequence[_HasConditions]) -> list[Box]:
 
 
 def monotone_violations(
-    boxes: Sequence[Box],
+    rules: Sequence[_HasConditions],
     predictions: Sequence[Any],
     features: Sequence[Feature],
     feature: int,
@@ -127,8 +127,7 @@ def monotone_violations(
 
     Parameters
     ----------
-    boxes : sequence of mapping of int to frozenset of int
-        The codes that lead to each rule, by feature; a feature that is not there has all of them.
+    rules : sequence of Rule or Path
     predictions : sequence
         Of each rule: its label, or its number.
     features : sequence of Feature
@@ -141,9 +140,15 @@ def monotone_violations(
     >>> from omtree.problem.problem import Path
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> rules = [Path((Condition(0, (0,)),), 1), Path((Condition(0, (1, 2)),), 0)]
-    >>> monotone_violations(boxes_of(rules), [1, 0], [size], 0, +1)
+    >>> monotone_violations(rules, [1, 0], [size], 0, +1)
     [(0, 1)]
     """
+    return _violations(boxes_of(rules), predictions, features, feature, direction)
+
+
+def _violations(
+    boxes: Sequence[Box], predictions: Sequence[Any], features: Sequence[Feature], feature: int, direction: int
+) -> list[tuple[int, int]]:
     return [
         (low, high)
         for low, high in permutations(range(len(boxes)), 2)
