@@ -18,7 +18,7 @@ $(VENV)/.ready: pyproject.toml
 
 # Not an isolated build, so that the build directory survives and a change recompiles only what it touches.
 $(VENV)/.built: $(VENV)/.ready $(NATIVE)
-	$(PIP) install --no-build-isolation -e ".[test,lint]"
+	$(PIP) install --no-build-isolation -e ".[test,lint]" -C cmake.define.OMTREE_DEVELOPER=ON
 	touch $@
 
 demo: build

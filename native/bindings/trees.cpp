@@ -12,6 +12,7 @@
 #include "trees/distant_tables.hpp"
 #include "trees/general_fronts.hpp"
 #include "trees/general_search.hpp"
+#include "trees/kernels.hpp"
 #include "trees/search.hpp"
 #include "trees/sum_search.hpp"
 
@@ -80,6 +81,7 @@ void set_loss(const nb::tuple &parts, int n_sums, omtree::SearchProblem &problem
 }
 
 void bind_search(nb::module_ &m) {
+    m.def("kernels_in_use", [] { return std::string(omtree::kernels().name); });
     m.def(
         "search_trees",
         [](Matrix<std::uint8_t> codes, Matrix<double> counts, const nb::tuple &loss, const std::vector<int> &columns,

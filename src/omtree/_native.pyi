@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+def kernels_in_use() -> str: ...
 def bin_codes(
     values: npt.NDArray[np.float64], thresholds: npt.NDArray[np.float64], missing: int, codes: npt.NDArray[np.uint8]
 ) -> None: ...

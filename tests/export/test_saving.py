@@ -20,6 +20,7 @@ import pytest
 from constraints.test_objects import ALL
 from helpers.model_zoo import SEEDS, model_and_rows
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
+from omtree.constraints import Budget
 from omtree.export.plain import from_plain, to_plain
 from omtree.export.saving import from_json, save, to_json, write_text
 from omtree.objectives import Objective
@@ -379,3 +380,13 @@ def test_rights_and_links(fitted, tmp_path):
     assert (tmp_path / "link.json").is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
     assert load(real).certificate_ == fitted.certificate_
+
+
+def test_the_cost_of_tests_is_kept():
+    """What the tests of a rule cost is what it was when the model is read again."""
+    X = pd.DataFrame({"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5})
+    model = OptimalTreeClassifier(max_depth=2, min_samples_leaf=1, constraints=[Budget({"a": 2.0, "b": 3.5}, 10)])
+    model.fit(X, [0, 1, 1, 0] * 5)
+    costs = [rule.cost for rule in model.rules_]
+    assert max(costs) == 5.5
+    assert [rule.cost for rule in from_json(to_json(model)).rules_] == costs

@@ -274,6 +274,7 @@ def _rule_out(rule: Rule) -> dict[str, Any]:
         "loss": to_plain(rule.loss),
         "class_weights": to_plain(rule.class_weights),
         "targets": _targets_out(rule.targets),
+        "cost": to_plain(rule.cost),
     }
 
 
@@ -290,7 +291,9 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
     label = whole(document["label"], len(classes) or None)
     targets = _targets_in(document["targets"])
     prediction = classes[label] if classes else number(document["prediction"])
-    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets)
+    # Files from before rules had a cost leave it out.
+    cost = number(document.get("cost", 0.0))
+    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets, cost)
 
 
 def _targets_out(targets: TargetSummary | None) -> Any:

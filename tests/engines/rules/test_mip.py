@@ -78,6 +78,10 @@ def test_start() -> None:
         assert again.value == best.value
         one_rule = np.flatnonzero(np.diff(pool.cover().indptr) == case.problem.table.n_rows)[:1].astype(np.int32)
         assert solve(pool, start=one_rule).value == best.value
+        hurried = solve(pool, start=one_rule, seconds=0.0)
+        assert len(one_rule) == 0 or pool.is_model(hurried.columns)
+        assert hurried.bound <= best.value + 1e-6
+        assert solve(pool, start=best.columns, seconds=0.0).value == best.value
 
 
 def test_some_candidates_only() -> None:

@@ -254,6 +254,8 @@ def test_every_version_of_the_inner_loops(kernels: str) -> None:
     """The loops for older processors give the known optima as well; a version that is not there is not used."""
     program = """
 from helpers import datasets
+from omtree import _native
+print(_native.kernels_in_use())
 from test_solve import full_problem, solve
 table = datasets.tic_tac_toe().table()
 print([solve(full_problem(table, 3, 9.58), splits=splits).value for splits in ("binary", "multiway")])
@@ -267,7 +269,10 @@ print([solve(full_problem(scale, 4, 6.25), splits=splits).value for splits in ("
         "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[1])]),
     }
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "[216.0, 213.0]\n[102.0, 95.0]\n"
+    used, _, optima = done.stdout.partition("\n")
+    # What the processor has is not for the test to say, but never more than was asked for.
+    assert used in {"portable": ["portable"], "avx2": ["avx2", "portable"]}.get(kernels, ["avx512", "avx2", "portable"])
+    assert optima == "[216.0, 213.0]\n[102.0, 95.0]\n"
 
 
 def test_bad_arguments_are_named() -> None:
