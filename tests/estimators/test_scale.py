@@ -43,9 +43,12 @@ def test_targets(name: str, structure: str) -> None:
     """Targets times a factor: the same loss, times the factor (squared where the loss is)."""
     for seed, power in enumerate(POWERS):
         data = random_regression(np.random.default_rng([seed, 5]), NUMBERS[name].counts)
-        reference = regressor(name, structure).fit(data.X, data.y, sample_weight=data.weight)
+        splits = "binary" if seed % 2 else "multiway"
+        reference = regressor(name, structure).set_params(splits=splits)
+        reference.fit(data.X, data.y, sample_weight=data.weight)
         unit = 10.0**power
-        model = regressor(name, structure, unit).fit(data.X, data.y * unit, sample_weight=data.weight)
+        model = regressor(name, structure, unit).set_params(splits=splits)
+        model.fit(data.X, data.y * unit, sample_weight=data.weight)
         assert_same(model, reference, unit ** DEGREES[name])
 
 
@@ -128,10 +131,12 @@ def test_counts_that_hardly_differ(mean: float) -> None:
     for seed in range(3):
         data = random_regression(np.random.default_rng([seed, 10]), counts=True)
         data = Tiny(data.X, data.y + mean, data.weight)
-        model = omtree.OptimalTreeRegressor(objective="poisson", binning="exact", min_samples_leaf=1, **LIMITS)
-        model.fit(data.X, data.y, sample_weight=data.weight)
-        best = best_of_all(data, code(data.X), type(case)(lambda data: poisson), "tree", LIMITS)
-        assert model.certificate_.value == pytest.approx(best.value, rel=1e-7)
+        for splits in ("multiway", "binary"):
+            model = omtree.OptimalTreeRegressor(
+                objective="poisson", splits=splits, binning="exact", min_samples_leaf=1, **LIMITS
+            ).fit(data.X, data.y, sample_weight=data.weight)
+            best = best_of_all(data, code(data.X), type(case)(lambda data: poisson), "tree", LIMITS, splits=splits)
+            assert model.certificate_.value == pytest.approx(best.value, rel=1e-7)
 
 
 @pytest.mark.parametrize(

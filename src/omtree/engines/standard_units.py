@@ -63,11 +63,17 @@ def in_units(problem: Problem) -> InUnits:
         unit = by * cost
         statistics = table.statistics / by
         loss: Loss = LinearLoss(problem.costs / cost) if isinstance(problem.loss, LinearLoss) else problem.loss
-    elif problem.loss == MomentLoss("squared"):
-        # Engines take the first of the sums for the weight: it is the targets that are divided.
-        target = _power(math.sqrt(_loss_unit(problem) / by))
-        unit = by * target * target
-        statistics, loss = table.statistics / (by * np.array([1.0, target, target * target])), problem.loss
+    elif isinstance(problem.loss, MomentLoss):
+        # The first of the sums is the weight, which engines rely on. So it is the targets that are divided; where they
+        # are parts of their mean already, the unit of weights makes the losses near one.
+        target = 1.0
+        if problem.loss.kind == "squared":
+            target = _power(math.sqrt(_loss_unit(problem) / by))
+        else:
+            by = _loss_unit(problem)
+        unit = by * target * target * problem.loss.unit
+        statistics = table.statistics / (by * np.array([1.0, target, target * target]))
+        loss = replace(problem.loss, unit=1.0)
     else:
         unit = _loss_unit(problem)
         statistics, loss = _divided(table.statistics, problem.loss, unit)
@@ -110,9 +116,7 @@ def _power(size: float) -> float:
 
 
 def _divided(statistics: FloatArray, loss: Loss, unit: float) -> tuple[FloatArray, Loss]:
-    """The loss divided by the unit: it is proportional to the statistics, or to the weights of the samples."""
-    if isinstance(loss, MomentLoss):
-        return statistics / unit, loss
+    """The loss divided by the unit: it is proportional to the weights of the samples."""
     if isinstance(loss, SampleLoss):
         # Distances alone matter: around zero they have all their digits.
         return statistics, replace(loss, weight=loss.weight / unit, target=loss.target - np.median(loss.target))

@@ -41,17 +41,16 @@ class Poisson(Objective):
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
         """Weight, and the sums of how far targets are above their mean, in parts of it, and of what that exceeds.
 
-        From these, in units of the mean, nearly equal targets lose no digits; all of it times the mean is the loss.
+        From these nearly equal targets lose no digits; the loss is in units of the mean.
         """
         every = RuleStatistics(targets=targets, weights=weights)
         from_first, mean = every.deviations
         above = (from_first - mean) / every.mean
-        scaled = weights * every.mean
-        return np.stack([scaled, scaled * above, scaled * excess(above)], axis=1)
+        return np.stack([weights, weights * above, weights * excess(above)], axis=1)
 
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
         """From the three sums."""
-        return MomentLoss("poisson")
+        return MomentLoss("poisson", RuleStatistics(targets=target.values, weights=weight).mean)
 
 
 def excess(above: FloatArray) -> FloatArray:

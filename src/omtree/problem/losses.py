@@ -63,10 +63,17 @@ class ImpurityLoss:
 class MomentLoss:
     """Losses that three sums decide: weight, sum of targets, and sum of their own losses at the mean of all.
 
-    Targets are distances from that mean; of Poisson losses, in parts of it.
+    Targets are distances from that mean; of Poisson losses, in parts of it, and the loss is in units of it.
+
+    Attributes
+    ----------
+    kind : {"squared", "poisson"}
+    unit : float
+        What the loss that the sums give is to be multiplied by.
     """
 
     kind: Literal["squared", "poisson"]
+    unit: float = 1.0
     n_labels: ClassVar[int] = 1
     refines: ClassVar[bool] = True
     additive: ClassVar[bool] = True

@@ -25,7 +25,10 @@ def moments(rng: np.random.Generator, n_rows: int, kind: str) -> np.ndarray:
     for row in range(n_rows):
         for _ in range(int(rng.integers(1, 4))):
             target, weight = int(rng.integers(0, 12)) / 2, int(rng.integers(1, 9)) / 4
-            third = target**2 if kind == "squared" else target * np.log(target) if target > 0 else 0.0
+            third = target**2
+            if kind == "poisson":
+                third = (target * np.log(target) if target > 0 else 0.0) - target + 1.0
+                target -= 1.0
             sums[row] += weight * np.array([1.0, target, third])
     return sums
 
@@ -80,7 +83,10 @@ def flags(n_rows: int, n_columns: int, depth: int, leaves: int, kind: str = "squ
         columns[i] = rng.random(n_rows) < 0.4
     codes = np.array(columns).astype(np.uint8)
     target = rng.poisson(np.exp(0.4 * codes[0] * numbers[:, 0] + 0.5 * codes[1] - 0.3 * codes[2] * codes[3]))
-    third = target**2 if kind == "squared" else np.where(target > 0, target * np.log(np.maximum(target, 1)), 0.0)
+    third = target**2
+    if kind == "poisson":
+        third = np.where(target > 0, target * np.log(np.maximum(target, 1)), 0.0) - target + 1.0
+        target = target - 1
     sums = np.stack([np.ones(n_rows), target, third], axis=1).astype(float)
     features = tuple(Feature(f"x{i}", i, "ordinal", 2, False, levels=(0, 1)) for i in range(n_columns))
     table = Table(features, codes, sums, np.arange(n_rows), np.ones(n_rows))

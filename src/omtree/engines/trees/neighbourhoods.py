@@ -104,12 +104,10 @@ def improve(
     """
     views = _Views.of(problem, splits, max_children)
     worth, sums, weighs = _sums(problem)
-    # What decides a loss of moments may weigh rows in another unit than their support.
-    part = float(sums[:, 0].sum() / problem.table.weight.sum()) if isinstance(problem.loss, MomentLoss) else 1.0
     nodes, _, ended, interrupted = _native.improve_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         sums,
-        np.ascontiguousarray(problem.table.weight * part, dtype=np.float64),
+        np.ascontiguousarray(problem.table.weight, dtype=np.float64),
         features=views.feature,
         n_ranks=[int(rank.max()) + 1 for rank in views.rank],
         nests=views.nests,
@@ -118,7 +116,7 @@ def improve(
         weighs=weighs,
         max_depth=problem.max_depth,
         max_leaves=problem.max_leaves,
-        min_support=float(problem.min_support) * part,
+        min_support=float(problem.min_support),
         leaf_price=leaf_price,
         free_nesting=views.nested,
         once=once,

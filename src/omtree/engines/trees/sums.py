@@ -14,6 +14,9 @@ from omtree.engines.trees.search import Splits, TreeSolution, describe_splits, s
 from omtree.problem.losses import MomentLoss
 from omtree.problem.problem import Problem
 
+#: Poisson losses below this part of the mean are differences that sums of logarithms lose the digits of.
+NEARLY_EQUAL = 1e-6
+
 
 def solve_sums(
     problem: Problem,
@@ -49,7 +52,7 @@ def solve_sums(
     -------
     TreeSolution or None
         None where the problem is not one for this search: another loss, limits on rules, splits that are not binary,
-        too many columns, or weights too different for differences of sums.
+        too many columns, weights too different for differences of sums, or counts that hardly differ.
 
     Examples
     --------
@@ -64,6 +67,13 @@ def solve_sums(
     """
     if not isinstance(problem.loss, MomentLoss) or not problem.limits.empty or problem.rows:
         return None
+    statistics = problem.table.statistics
+    weight, above, excess = statistics.T
+    if problem.loss.kind == "poisson":
+        if excess.sum() < NEARLY_EQUAL * weight.sum():
+            return None
+        # The kernel adds up y and y log y, where y is one more than what is above the mean.
+        statistics = np.stack([weight, weight + above, excess + above], axis=1)
     started = time.monotonic()
     features = problem.table.features
     columns = [level.position for level in problem.graph.levels]
@@ -72,7 +82,7 @@ def solve_sums(
     described.pop("max_children")
     answer = _native.search_sums(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        np.ascontiguousarray(problem.table.statistics, dtype=np.float64),
+        np.ascontiguousarray(statistics, dtype=np.float64),
         loss=problem.loss.kind,
         columns=columns,
         **described,
