@@ -123,16 +123,16 @@ void SideLosses::enter(const CutRows &rows) {
         const std::span<const std::uint32_t> order = rows.order(view);
         const std::uint32_t *rank = ranks_.of_row[view].data();
         std::uint8_t *last = last_.data() + view * n;
-        std::uint8_t ties = 0;
+        std::size_t ties = 0;
         std::uint32_t here = rank[order[0]];
         for (std::size_t i = 0; i + 1 < n; ++i) {
             const std::uint32_t next = rank[order[i + 1]];
             last[i] = here != next;
-            ties |= here == next;
+            ties += here == next;
             here = next;
         }
         last[n - 1] = 1;
-        tied_[view] = ties;
+        tied_[view] = ties == 0 ? no_ties : 8 * ties > 7 * n ? many_ties : some_ties;
     }
 }
 

@@ -12,6 +12,9 @@ constexpr int sweep_lanes = 16;
 /// or below its place.
 constexpr int sweep_blocks = 32;
 
+/// How often the next place of a view has the same value: never, at times, or at most places.
+enum Ties : std::uint8_t { no_ties, some_ties, many_ties };
+
 /// The rows of a node, sorted by every view, and the cuts that the lanes stand
 /// for.
 template <typename T> struct SweepTask {
@@ -21,7 +24,7 @@ template <typename T> struct SweepTask {
     const std::uint32_t *order; ///< [view * n_rows + place]: the row
     const std::uint8_t *last;   ///< [view * n_rows + place]: whether the next place
                                 ///< has another value
-    const std::uint8_t *tied;   ///< [view]: whether any value occurs twice
+    const std::uint8_t *tied;   ///< [view]: one of `Ties`
     const std::uint16_t *code;  ///< [row]
     const T *weight;            ///< [row]: what an error costs; null where it is one everywhere
     const T *mass;              ///< [row]: what counts towards the support; null where it is
