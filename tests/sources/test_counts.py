@@ -10,7 +10,7 @@ from omtree.data.spill import Block, Spill
 from omtree.data.table import Feature, Table
 from omtree.engines.trees import solve, solve_counts
 from omtree.problem.graph import FeatureGraph
-from omtree.problem.losses import LinearLoss
+from omtree.problem.losses import ImpurityLoss, LinearLoss
 from omtree.problem.problem import Problem
 from omtree.sources.counts import BlockCounts, LocalCounts, ScaledCounts, count_block, joint_size
 
@@ -64,6 +64,21 @@ def test_the_trees_are_those_of_the_rows_in_memory(seed):
     found = solve_counts(LocalCounts(table), graph, LinearLoss(costs), **limits, **options, table_mb=table_mb)
     np.testing.assert_array_equal(found.losses, expected.losses)
     assert (found.status, found.bound) == (expected.status, expected.bound)
+    assert list(found.trees) == list(expected.trees)
+
+
+@pytest.mark.parametrize("kind", ["gini", "entropy"])
+@pytest.mark.parametrize("seed", range(8))
+def test_impurity_is_that_of_the_rows_in_memory(seed, kind):
+    """The weights of the classes decide it, so that joint counts are all it takes."""
+    rng = np.random.default_rng(seed)
+    table = random_table(rng)
+    _, limits = random_limits(rng, table.statistics.shape[1])
+    graph = FeatureGraph(table.features)
+    loss = ImpurityLoss(kind, table.statistics.shape[1])
+    expected = solve(Problem(table, graph, loss, **limits))
+    found = solve_counts(LocalCounts(table), graph, loss, **limits)
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-12)
     assert list(found.trees) == list(expected.trees)
 
 

@@ -53,6 +53,8 @@ def in_units(problem: Problem) -> InUnits:
     """
     if problem.counts is not None:
         # The rows are elsewhere, with their weights.
+        if not isinstance(problem.loss, LinearLoss):
+            return InUnits(problem, 1.0)
         unit = _unit(float(problem.costs.max(initial=0.0)) * float(problem.table.weight.mean()))
         return InUnits(replace(problem, loss=LinearLoss(problem.costs / unit)), unit)
     weight = problem.table.weight

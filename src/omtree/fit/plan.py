@@ -84,7 +84,7 @@ class Plan:
         outcome, samples = self.solve(training, objective, deadline, reasons=True)
         if leaves is not None:
             outcome = outcome.at_size(leaves)
-        return outcome, self._certificate(outcome, samples, objective, deadline)
+        return outcome, self._certificate(outcome, samples, objective, deadline, training)
 
     def solve(
         self, training: Training, objective: Objective, deadline: Deadline, *, reasons: bool = False
@@ -267,9 +267,12 @@ class Plan:
         return in_words(core, reached, f"with {setting.max_leaves} {leaves}")
 
     def _certificate(
-        self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline
+        self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline, whole: Training
     ) -> Certificate:
-        """What is known about the model, after an independent check of it."""
+        """What is known about the model, after an independent check of it.
+
+        `training` are the samples it was read off, which may be merged; `whole` know all values of their columns.
+        """
         found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
         prices = problem.limits.prices
         priced = prices is not None and prices.weight > 0
@@ -291,7 +294,7 @@ class Plan:
                 cuts_in_words(self.binning, self.n_bins, problem.table.features, outcome.rounds),
                 all_cuts=found.all_cuts,
             ),
-            **_cuts(found, problem.table.features, training),
+            **_cuts(found, problem.table.features, whole),
             lp_value=found.lp_value,
             exact_pricing=found.exact_pricing,
             columns=found.columns,

@@ -13,7 +13,7 @@ from omtree.constraints import Constraint, Setting, compile_constraints, restric
 from omtree.constraints.monotone import Monotony
 from omtree.constraints.samples import Strata
 from omtree.data.table import Feature, FloatArray, Table
-from omtree.objectives import LabelCosts, Objective, RuleStatistics
+from omtree.objectives import Objective, RuleStatistics
 from omtree.problem.graph import Categories, FeatureGraph
 from omtree.problem.losses import LinearLoss, Loss, RowLoss, RowNumbers
 from omtree.problem.problem import Path, Problem
@@ -94,14 +94,13 @@ class Pose:
 
     def _counted(self, training: CountedTraining, graph: FeatureGraph) -> Problem:
         """The problem for rows that are counted where they are."""
-        simple = isinstance(self.objective, LabelCosts) and not self.constraints
-        if not simple or (self.setting is not None and self.setting.structure == "rules"):
+        loss = self.objective.of_counts(training.counts.totals)
+        rules = self.setting is not None and self.setting.structure == "rules"
+        if loss is None or self.constraints or rules:
             raise ValueError(
-                "Rows that are counted where they are allow trees without constraints and objectives that charge rows "
-                f"by the predicted class ('error', 'balanced_error'); {training.instead}."
+                "Rows that are counted where they are allow trees without constraints and objectives that the weights "
+                f"of the classes decide ('error', 'balanced_error', 'gini', 'entropy'); {training.instead}."
             )
-        assert isinstance(self.objective, LabelCosts)
-        loss = LinearLoss(self.objective.matrix(training.counts.totals))
         table = training.totals(graph.features)
         return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
 

@@ -31,5 +31,9 @@ class Entropy(Objective):
         """From the weights of the classes."""
         return ImpurityLoss("entropy", len(target.classes))
 
+    def of_counts(self, totals: FloatArray) -> Loss:
+        """The same."""
+        return ImpurityLoss("entropy", len(totals))
+
 
 objective = Entropy

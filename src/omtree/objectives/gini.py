@@ -31,5 +31,9 @@ class Gini(Objective):
         """From the weights of the classes."""
         return ImpurityLoss("gini", len(target.classes))
 
+    def of_counts(self, totals: FloatArray) -> Loss:
+        """The same."""
+        return ImpurityLoss("gini", len(totals))
+
 
 objective = Gini

@@ -136,6 +136,13 @@ class Objective:
         """The same loss in the terms of the kernel; None means that `loss` itself is called."""
         return None
 
+    def of_counts(self, totals: FloatArray) -> Loss | None:
+        """The same where the weights of the classes decide what a rule costs, given those of all rows; None elsewhere.
+
+        Rows that are counted where they are, on disk or on a cluster, are for objectives that have it.
+        """
+        return None
+
 
 class LabelCosts(Objective):
     """Objectives that charge every row by its class and by what its rule predicts."""
@@ -149,7 +156,11 @@ class LabelCosts(Objective):
 
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss | None:
         """Costs by class."""
-        return LinearLoss(self.matrix(class_totals(target, weight)))
+        return self.of_counts(class_totals(target, weight))
+
+    def of_counts(self, totals: FloatArray) -> Loss | None:
+        """Costs by class."""
+        return LinearLoss(self.matrix(totals))
 
 
 class Score(Objective):

@@ -89,6 +89,7 @@ OPTIONS = [
     {"binning": "supervised", "max_depth": 2, "categories": "values"},
     {"max_depth": 2},
     {"binning": "quantile", "max_depth": 2, "costs": [[0, 1, 2], [5, 0, 1], [1, 1, 0]]},
+    {"binning": "quantile", "objective": "gini", "max_leaves": 6},
     {"binning": "quantile", "max_depth": 2, "feature_kinds": {"few": "nominal"}, "min_samples_leaf": 20},
 ]
 
@@ -187,7 +188,11 @@ def test_what_needs_rows_in_memory_is_refused_before_any_search():
     """Other objectives, constraints, rule sets, groups and numeric targets are refused in a sentence."""
     frame, label, _ = random_frame(5)
     X, y = on_dask(frame, label)
-    for options in ({"objective": "gini"}, {"constraints": [MinConfidence(0.5)]}, {"structure": "rules"}):
+    for options in (
+        {"objective": lambda rule: rule.weight},
+        {"constraints": [MinConfidence(0.5)]},
+        {"structure": "rules"},
+    ):
         with pytest.raises(ValueError, match=r"X\.compute"):
             OptimalTreeClassifier(binning="quantile", **options).fit(X, y)
     with pytest.raises(ValueError, match=r"X\.compute"):

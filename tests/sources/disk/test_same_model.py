@@ -20,7 +20,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWar
 
 
 def both(
-    estimator: Any, folder: Path, target: str, weight: str | None = None, groups: tuple[str, ...] = (), seed: int = 0
+    estimator: Any,
+    folder: Path,
+    target: str,
+    weight: str | None = None,
+    groups: tuple[str, ...] = (),
+    seed: int = 0,
+    columns: list[str] = COLUMNS,
 ) -> tuple[Any, Any]:
     """The model of the same rows from memory and from disk."""
     rows = table(seed)
@@ -29,8 +35,8 @@ def both(
         extra["sample_weight"] = rows[weight].to_numpy()
     if groups:
         extra["groups"] = rows.select(list(groups))
-    here = type(estimator)(**estimator.get_params()).fit(rows.select(COLUMNS), rows[target].to_numpy(), **extra)
-    found = scan(write_parquet(rows, folder), target, columns=COLUMNS, weight=weight, groups=groups)
+    here = type(estimator)(**estimator.get_params()).fit(rows.select(columns), rows[target].to_numpy(), **extra)
+    found = scan(write_parquet(rows, folder), target, columns=columns, weight=weight, groups=groups)
     return here, type(estimator)(**estimator.get_params()).fit(found)
 
 
@@ -58,6 +64,16 @@ def test_numbers(way: str, binning: str, objective: str, tmp_path: Path) -> None
 def test_objectives(merged: None, objective: str, tmp_path: Path) -> None:
     """Other objectives of classes."""
     assert_same_model(*both(OptimalTreeClassifier(max_depth=2, objective=objective), tmp_path, "y"))
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("options", [{"objective": "gini"}, {"objective": "entropy"}, {"costs": [[0, 1], [3, 0]]}])
+def test_objectives_of_more_rows_than_fit(
+    spilled: None, options: dict[str, Any], weight: str | None, tmp_path: Path
+) -> None:
+    """What the weights of the classes decide is found from joint counts alone."""
+    model = OptimalTreeClassifier(max_leaves=5, n_bins=4, binning="quantile", **options)
+    assert_same_model(*both(model, tmp_path, "y", weight, columns=["age", "size", "income", "member", "score"]))
 
 
 def test_own_objective(merged: None, tmp_path: Path) -> None:
