@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
 NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
-.PHONY: demo docs pictures fit test test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+.PHONY: demo docs pictures fit test soak test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
   bench-report
 
 build: $(VENV)/.built
@@ -31,6 +31,11 @@ fit: build
 
 test: build
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# Everything at random against brute force, limits and Ctrl-C, for SECONDS; tests/soak/run.py tells the rest.
+SECONDS ?= 3600
+soak: build
+	$(BIN)/python tests/soak/run.py --seconds $(SECONDS)
 
 lint: build
 	$(BIN)/ruff check .
