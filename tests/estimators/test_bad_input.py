@@ -169,3 +169,16 @@ def test_constraints_are_in_the_certificate(structure: str) -> None:
     assert model.certificate_.value >= free.certificate_.value
     assert model.audit(X, Y) == (row,)
     assert "Recall(2, at_least=0.99)" in str(model.certificate_)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"max_depth": 10**20}, {"max_depth": 10**20, "structure": "rules"}, {"max_depth": 10**20, "splits": "binary"}]
+    + [{"max_children": 10**20}, {"n_jobs": 10**20}, {"cache_mb": 1e30}],
+    ids=str,
+)
+def test_numbers_beyond_those_of_the_kernel(parameters):
+    """A number that is larger than can matter means what the largest that can means."""
+    X = pd.DataFrame({"a": [0, 1, 2, 3] * 3, "b": [0, 1] * 6})
+    model = OptimalTreeClassifier(**{"max_depth": 2, "min_samples_leaf": 1, **parameters}).fit(X, [0, 1, 1, 0] * 3)
+    assert (model.certificate_.status, model.certificate_.value) == ("optimal", 0)

@@ -15,6 +15,7 @@ import pytest
 from helpers.flowchart import walk_flowchart
 from helpers.model_zoo import SEEDS, cells_of, kind_of, model_and_rows
 from helpers.pmml_evaluator import evaluate_pmml
+from omtree import OptimalTreeClassifier
 from omtree.estimators.base import OptimalTreeBase
 
 
@@ -180,3 +181,16 @@ def test_mermaid_direction():
     model, _ = model_and_rows(1)
     with pytest.raises(ValueError, match="direction='up' is not known"):
         model.to_mermaid(direction="up")
+
+
+@pytest.mark.parametrize("cells", [["a", "b"], [1.5, 2.5], [True, False]], ids=str)
+def test_onnx_of_a_single_leaf(cells):
+    """A model that asks nothing takes a column of the type it was fitted with, and answers for every row."""
+    X = pd.DataFrame({"c": cells * 20})
+    model = OptimalTreeClassifier(max_leaves=1).fit(X, ["no"] * 30 + ["yes"] * 10)
+    assert len(model.rules_) == 1
+    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+    given = np.array(cells * 2, dtype=object if isinstance(cells[0], str) else float).reshape(-1, 1)
+    label, shares = session.run(None, {"c": given})
+    assert label.tolist() == ["no"] * 4
+    assert shares.tolist() == [[0.75, 0.25]] * 4

@@ -87,6 +87,9 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     readings = readings_in(document["columns"])
     n_columns = sum(len(reading.names) for reading in readings)
     features = tuple(_feature_in(each, n_columns) for each in listed(document["features"]))
+    names = [name for reading in readings for name in reading.names]
+    if any(names[feature.column] != feature.name for feature in features):
+        raise ValueError("a feature has the name of another column")
     model: OptimalTreeBase = _estimator(document["kind"])
     parameters = {name: from_plain(value) for name, value in document["parameters"].items()}
     known = {name: value for name, value in parameters.items() if name in model.get_params(deep=False)}

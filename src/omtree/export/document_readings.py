@@ -37,6 +37,8 @@ def readings_in(columns: Mapping[str, Any]) -> tuple[ColumnReading, ...]:
     readings = tuple(_reading_in(each) for each in listed(columns["readings"]))
     if len(readings) != count:
         raise ValueError("there is not one reading per column")
+    if [reading.name for reading in readings] != list(map(str, listed(names))):
+        raise ValueError("the readings are of other columns")
     return readings
 
 

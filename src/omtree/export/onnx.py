@@ -165,12 +165,14 @@ class _Graph:
         return self.node("Gather", [self.constant(table), code], axis=0)
 
     def first_of_each_row(self, model: OptimalTreeBase) -> str:
-        """Zero for every row of a model that asks nothing; its first column counts the rows."""
+        """Zero for every row of a model that asks nothing; a column of whatever type counts the rows."""
         names = vars(model).get("feature_names_in_")
-        cell = self._input("x0" if names is None else str(names[0]), self.types.DOUBLE)
-        absent = self.node("IsNaN", [self.node("Cast", [cell], to=self.types.FLOAT)])
-        zero = self.node("Mul", [self.node("Cast", [absent], to=self.types.INT64), self.constant(np.int64(0))])
-        return self._flat(zero)
+        name, kind = "x0" if names is None else str(names[0]), self.types.DOUBLE
+        for feature in model.rules_.features[:1]:
+            levels = () if feature.levels is None else members(feature.levels)
+            name, kind = feature.name, self.types.STRING if any(isinstance(each, str) for each in levels) else kind
+        rows = self.node("Slice", [self.node("Shape", [self._input(name, kind)]), *map(self.constant, ([0], [1]))])
+        return self.node("ConstantOfShape", [rows], value=self.helper.make_tensor("zero", self.types.INT64, [1], [0]))
 
     def output(self, name: str, values: npt.NDArray[Any], best: str) -> Any:
         """An output that is one of the values, or a row of them, per rule."""

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from omtree.constraints import Constraint, MetricRow, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
 from omtree.data.binning import Binning
-from omtree.data.table import Feature
+from omtree.data.table import MAX_CODES, Feature
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
 from omtree.engines.dispatch import OutOfTimeError, RulesSolver, TreeSolver
@@ -42,6 +42,8 @@ from omtree.progress import reporter
 from omtree.sources.distant import rows_of
 from omtree.sources.samples import Training
 
+#: More threads, and more memory, than there are anywhere.
+MOST_THREADS, MOST_MB = 1024, 2.0**40
 #: Most time for finding out why there is no model.
 REASON_SECONDS = 20.0
 
@@ -127,9 +129,14 @@ class Plan:
             tuple(training.target.classes.tolist()),
             {name: column.levels for name, column in training.groups.items()},
             self.structure,
-            int(self.max_depth),
+            self.most_conditions(training),
             self.most_leaves(training),
         )
+
+    def most_conditions(self, training: Training) -> int:
+        """The most conditions that a rule of these samples can have; the kernel's numbers end somewhere."""
+        most = len(training.columns) if self.structure == "rules" else len(training)
+        return min(int(self.max_depth), max(1, most))
 
     def most_leaves(self, training: Training) -> int:
         """The most leaves that a model of these samples may have."""
@@ -145,7 +152,7 @@ class Plan:
     ) -> tuple[Outcome, Training]:
         """The best model over these features, or over finer thresholds, and the samples it was read off."""
         seed = self.seed
-        n_jobs = effective_n_jobs(self.n_jobs)
+        n_jobs = min(effective_n_jobs(self.n_jobs), MOST_THREADS)
         progress = reporter(self.verbose)
         # An order of tests is the order of the graph, where no other is asked for.
         tests = join_shapes(constraint.shape(setting) for constraint in self.constraints).order
@@ -157,10 +164,11 @@ class Plan:
         search = TreeSolver(
             objective,
             self.splits,
-            self.max_children,
+            # A node has no more children than its feature codes.
+            None if self.max_children is None else min(self.max_children, MAX_CODES),
             gap=self.gap,
             n_jobs=n_jobs,
-            cache_mb=min(self.cache_mb, training.cache_mb),
+            cache_mb=min(self.cache_mb, training.cache_mb, MOST_MB),
             table_mb=min(1024.0, training.cache_mb),
         )
         # The paper's thresholds are fixed quantiles.
@@ -215,7 +223,7 @@ class Plan:
     ) -> Pose:
         return Pose(
             objective,
-            max_depth=int(self.max_depth),
+            max_depth=setting.max_depth,
             max_leaves=setting.max_leaves,
             min_support=least_support(self.min_samples_leaf, training.total),
             total=training.total,
