@@ -173,8 +173,14 @@ def test_constraints_are_in_the_certificate(structure: str) -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"max_depth": 10**20}, {"max_depth": 10**20, "structure": "rules"}, {"max_depth": 10**20, "splits": "binary"}]
-    + [{"max_children": 10**20}, {"n_jobs": 10**20}, {"cache_mb": 1e30}],
+    [
+        {"max_depth": 10**20},
+        {"max_depth": 10**20, "structure": "rules"},
+        {"max_depth": 10**20, "splits": "binary"},
+        {"max_children": 10**20},
+        {"n_jobs": 10**20},
+        {"cache_mb": 1e30},
+    ],
     ids=str,
 )
 def test_numbers_beyond_those_of_the_kernel(parameters):

@@ -170,9 +170,7 @@ def run(case: Case, limit: float, *, interrupt: bool = False) -> Outcome:
     """Fit with this limit, or without one and Ctrl-C after so many seconds."""
     table = data(case.shape, case.kind)
     first = SimpleNamespace(name="c0", kind="numeric")
-    world = SimpleNamespace(
-        a="c0", b="c1", data=SimpleNamespace(X=table.X), coded=SimpleNamespace(features=[first])
-    )
+    world = SimpleNamespace(a="c0", b="c1", data=SimpleNamespace(X=table.X), coded=SimpleNamespace(features=[first]))
     constraints = [] if case.constraint is None else [DEMANDS[case.constraint].constraint(omtree.constraints, world)]
     kind = omtree.OptimalTreeRegressor if case.regression else omtree.OptimalTreeClassifier
     model = kind(**case.parameters, constraints=constraints, time_limit=None if interrupt else limit)
