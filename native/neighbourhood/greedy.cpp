@@ -184,7 +184,7 @@ bool Greedy::split(TreeNode &leaf, Test test) const {
     return true;
 }
 
-void Greedy::grow(TreeNode &node, int most_leaves, Criterion criterion) {
+void Greedy::grow(TreeNode &node, int most_leaves, Criterion criterion, bool in_any_case) {
     struct Option {
         double gain;
         int order;
@@ -198,7 +198,7 @@ void Greedy::grow(TreeNode &node, int most_leaves, Criterion criterion) {
     int order = 0;
     const auto consider = [&](TreeNode &leaf) {
         const std::vector<int> views = open_views(leaf.place);
-        if (views.empty() || pace_.over()) {
+        if (views.empty() || (!in_any_case && pace_.over())) {
             return;
         }
         const Gain found = best_test(leaf, criterion, views);

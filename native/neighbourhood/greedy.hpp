@@ -35,8 +35,9 @@ class Greedy {
     /// Give a leaf two branches; false, and no change, if one has too little support.
     bool split(TreeNode &leaf, Test test) const;
 
-    /// Split the leaves below, the most promising first, while there are fewer than `most_leaves` of them.
-    void grow(TreeNode &node, int most_leaves, Criterion criterion);
+    /// Split the leaves below, the most promising first, while there are fewer than `most_leaves` of them and time is
+    /// left, or in any case.
+    void grow(TreeNode &node, int most_leaves, Criterion criterion, bool in_any_case = false);
 
     /// Give up branches that gain nothing.
     void prune(TreeNode &node) const;

@@ -41,6 +41,19 @@ void add_up_all(TreeNode &node) {
     node.add_up();
 }
 
+/// So many tests: half of them the best ones of different views, half the best of all.
+std::vector<Test> half_of_each(const std::vector<Test> &in_order, int size) {
+    std::vector<Test> chosen, others;
+    for (const Test &test : in_order) {
+        const bool seen =
+            std::any_of(chosen.begin(), chosen.end(), [&](const Test &other) { return other.view == test.view; });
+        (seen || static_cast<int>(chosen.size()) >= size / 2 ? others : chosen).push_back(test);
+    }
+    others.resize(std::min<std::size_t>(others.size(), size - chosen.size()));
+    chosen.insert(chosen.end(), others.begin(), others.end());
+    return chosen;
+}
+
 } // namespace
 
 Branch Improver::root_leaf() {
@@ -49,9 +62,9 @@ Branch Improver::root_leaf() {
     return greedy_.leaf(std::move(rows), {});
 }
 
-Branch Improver::grown(Criterion criterion) {
+Branch Improver::grown(Criterion criterion, bool in_any_case) {
     Branch root = root_leaf();
-    greedy_.grow(*root, task_.max_leaves, criterion);
+    greedy_.grow(*root, task_.max_leaves, criterion, in_any_case);
     return root;
 }
 
@@ -149,6 +162,32 @@ void Improver::polish(TreeNode &node, int &spare) {
         }
     }
     node.add_up();
+}
+
+std::vector<Branch> Improver::variety(const TreeNode &root, int size) {
+    std::vector<Branch> trees;
+    const std::vector<Test> tests = half_of_each(window_.in_order(root, task_.max_leaves, &root, random_), size);
+    for (std::size_t i = 0; i < tests.size() && !pace_.over(); ++i) {
+        Branch fresh = root_leaf();
+        if (!greedy_.split(*fresh, tests[i])) {
+            continue;
+        }
+        greedy_.grow(*fresh, task_.max_leaves, Criterion::gini);
+        greedy_.prune(*fresh);
+        int spare = task_.max_leaves - fresh->leaves;
+        // The window of the root would lead to the same tree every time.
+        fresh->tried = task_.max_leaves;
+        while (!pace_.over() && !fresh->is_leaf() && improve_below(*fresh, spare)) {
+        }
+        const auto same = std::find_if(trees.begin(), trees.end(),
+                                       [&](const Branch &tree) { return tree->test.view == tests[i].view; });
+        if (same == trees.end()) {
+            trees.push_back(std::move(fresh));
+        } else if (fresh->worth > (*same)->worth) {
+            *same = std::move(fresh);
+        }
+    }
+    return trees;
 }
 
 Criterion Improver::any_criterion() {

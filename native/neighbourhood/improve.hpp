@@ -10,14 +10,17 @@ class Improver {
     Improver(const Task &task, Pace &pace)
         : task_(task), pace_(pace), greedy_(task, pace), window_(task, greedy_, pace), random_(task.seed) {}
 
-    /// The greedy tree by a criterion.
-    Branch grown(Criterion criterion);
+    /// The greedy tree by a criterion, as far as time allows or in any case.
+    Branch grown(Criterion criterion, bool in_any_case);
 
     /// A given tree; what has too little support in it is left out.
     Branch planted(const std::vector<FlatNode> &tree);
 
     /// Seek every subtree anew until none gets better.
     void improve(TreeNode &root);
+
+    /// The best tree from each view that is among the most promising first tests.
+    std::vector<Branch> variety(const TreeNode &root, int size);
 
     /// Change a part of the tree at random, improve it, and keep it unless it is worth less. Whether it is worth more.
     bool kick(TreeNode &root);

@@ -1,5 +1,7 @@
 #include "neighbourhood/search.hpp"
 
+#include <iterator>
+
 #include "neighbourhood/improve.hpp"
 
 namespace omtree::neighbourhood {
@@ -27,9 +29,10 @@ Found search(const Task &task, const std::vector<std::vector<FlatNode>> &starts,
     for (const std::vector<FlatNode> &start : starts) {
         trees.push_back(improver.planted(start));
     }
-    trees.push_back(improver.grown(Criterion::gini));
+    // A tree is wanted even where there is no time for any.
+    trees.push_back(improver.grown(Criterion::gini, starts.empty()));
     if (task.worth == Worth::label && !pace.over()) {
-        trees.push_back(improver.grown(Criterion::entropy));
+        trees.push_back(improver.grown(Criterion::entropy, false));
     }
     for (Branch &tree : trees) {
         improver.prune(*tree);
@@ -40,19 +43,32 @@ Found search(const Task &task, const std::vector<std::vector<FlatNode>> &starts,
         improver.improve(*trees[i]);
         best = trees[i]->worth > trees[best]->worth ? i : best;
     }
-    Found found;
-    TreeNode &root = *trees[best];
-    int idle = 0;
-    while (idle < task.patience && !root.is_leaf() && !pace.over()) {
-        idle = improver.kick(root) ? 0 : idle + 1;
-        if (idle == 0) {
-            improver.improve(root);
+    std::swap(trees[0], trees[best]);
+    if (task.variety > 0 && !pace.over()) {
+        std::vector<Branch> others = improver.variety(*trees[0], task.variety);
+        std::stable_sort(others.begin(), others.end(),
+                         [](const Branch &a, const Branch &b) { return a->worth > b->worth; });
+        if (!others.empty() && others.front()->worth > trees[0]->worth) {
+            std::swap(others.front(), trees[0]);
         }
-        ++found.kicks;
+        trees.resize(1);
+        std::move(others.begin(), others.end(), std::back_inserter(trees));
+    } else {
+        trees.resize(1);
     }
+    int idle = 0;
+    while (idle < task.patience && !trees[0]->is_leaf() && !pace.over()) {
+        idle = improver.kick(*trees[0]) ? 0 : idle + 1;
+        if (idle == 0) {
+            improver.improve(*trees[0]);
+        }
+    }
+    Found found;
     found.ended = !pace.over();
-    found.worth = root.worth;
-    flatten(task, root, found.tree);
+    for (const Branch &tree : trees) {
+        found.trees.emplace_back();
+        flatten(task, *tree, found.trees.back());
+    }
     return found;
 }
 

@@ -7,10 +7,8 @@
 namespace omtree::neighbourhood {
 
 struct Found {
-    std::vector<FlatNode> tree; ///< the root first
-    double worth = 0.0;
-    bool ended = false; ///< whether patience, not work or time, ended the search
-    int kicks = 0;
+    std::vector<std::vector<FlatNode>> trees; ///< the best first, then others with other roots; of each the root first
+    bool ended = false;                       ///< whether patience, not work or time, ended the search
 };
 
 /// Improve the given trees and greedy ones, then change the best at random for as long as the task allows.

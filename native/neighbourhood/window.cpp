@@ -316,9 +316,8 @@ void Window::twice(Axis &axis) {
     }
 }
 
-Test Window::choose(const std::vector<Axis> &axes, int most_leaves) const {
-    Test best;
-    float best_worth = kNever;
+std::vector<Test> Window::choose(const std::vector<Axis> &axes, int most_leaves) const {
+    std::vector<std::pair<float, Test>> best;
     const auto price = static_cast<float>(task_.leaf_price / scale_);
     std::vector<double> low(task_.n_planes), high(task_.n_planes);
     for (const Axis &axis : axes) {
@@ -337,16 +336,24 @@ Test Window::choose(const std::vector<Axis> &axes, int most_leaves) const {
             if (most_leaves >= 4) {
                 worth = std::max(worth, l2 + h2);
             }
-            if (worth > best_worth) {
-                best_worth = worth;
-                best = {axis.view, axis.cuts[q]};
+            if (worth > kNever) {
+                best.push_back({worth, {axis.view, axis.cuts[q]}});
             }
         }
     }
-    return best;
+    std::stable_sort(best.begin(), best.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+    std::vector<Test> tests;
+    std::transform(best.begin(), best.end(), std::back_inserter(tests), [](const auto &pair) { return pair.second; });
+    return tests;
 }
 
 Test Window::best_first(const TreeNode &node, int most_leaves, const TreeNode *from, std::mt19937_64 &random) {
+    const std::vector<Test> tests = in_order(node, most_leaves, from, random);
+    return tests.empty() ? Test{} : tests.front();
+}
+
+std::vector<Test> Window::in_order(const TreeNode &node, int most_leaves, const TreeNode *from,
+                                   std::mt19937_64 &random) {
     const std::vector<int> views = choose_views(node, from, random);
     if (views.empty()) {
         return {};

@@ -18,6 +18,9 @@ class Window {
     /// have `most_leaves` leaves; none if there is no such test. `from` is a tree whose tests are looked at closely.
     Test best_first(const TreeNode &node, int most_leaves, const TreeNode *from, std::mt19937_64 &random);
 
+    /// All such tests, the most promising first.
+    std::vector<Test> in_order(const TreeNode &node, int most_leaves, const TreeNode *from, std::mt19937_64 &random);
+
   private:
     /// A view of the window with its cuts.
     struct Axis {
@@ -35,7 +38,7 @@ class Window {
     void cross(Axis &first, Axis &second);
     void twice(Axis &axis);
     void evaluate(const Crossed &sums, int n_cuts, Four &out) const;
-    Test choose(const std::vector<Axis> &axes, int most_leaves) const;
+    std::vector<Test> choose(const std::vector<Axis> &axes, int most_leaves) const;
 
     const Task &task_;
     Greedy &greedy_;

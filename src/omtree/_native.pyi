@@ -102,11 +102,12 @@ def improve_trees(
     free_nesting: bool,
     once: bool,
     work: float,
+    variety: int,
     patience: int,
     seed: int,
     seconds: float,
     starts: Sequence[Sequence[tuple[int, int, int, int]]],
-) -> tuple[list[tuple[int, int, int, int, int]], float, bool, bool]: ...
+) -> tuple[list[list[tuple[int, int, int, int, int]]], bool, bool]: ...
 def search_trees(
     codes: npt.NDArray[np.uint8],
     counts: npt.NDArray[np.float64],

@@ -28,6 +28,7 @@ from omtree.fit.exact_cuts import ExactCuts, is_for_all_cuts
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.infeasibility import conflicting, in_words, nearest
 from omtree.fit.pose import Pose
+from omtree.fit.quick_trees import QuickTrees
 from omtree.fit.representable import check_losses
 from omtree.fit.search_space import search_space
 from omtree.fit.thresholds import ThresholdSearch, cuts_in_words
@@ -173,7 +174,9 @@ class Plan:
         )
         # The paper's thresholds are fixed quantiles.
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
-        thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress)
+        thresholds = ThresholdSearch(
+            training, pose, n_bins, deadline, seed, progress, self._quick_trees(pose, objective, seed)
+        )
         if self.structure == "tree":
             if self._over_all_cuts(training, objective, setting):
                 coarse = ThresholdSearch(training, pose, self.n_bins, deadline, seed, progress)
@@ -213,6 +216,14 @@ class Plan:
             return False
         pose = self._pose(training, objective, setting, None)
         return is_for_all_cuts(objective, training, pose, self.splits, self.max_children)
+
+    def _quick_trees(self, pose: Pose, objective: Objective, seed: int) -> QuickTrees | None:
+        """The search for quick trees, where these minimise what is wanted and may be the answer."""
+        if isinstance(objective, Score) or self.preset is not None or (self.constraints and self.structure == "tree"):
+            return None
+        if self.structure == "rules":
+            return QuickTrees(pose, "multiway", None, self.gap, seed)
+        return QuickTrees(pose, self.splits, self.max_children, self.gap, seed)
 
     def _pose(
         self,

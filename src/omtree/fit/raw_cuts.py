@@ -83,7 +83,12 @@ def with_cuts(features: Sequence[Feature], root: RawNode) -> tuple[tuple[Feature
                 f"{MAX_CODES - 1 - feature.has_missing} possible; use a smaller max_leaves."
             )
         changed[position] = replace(feature, thresholds=np.array(sorted(edges)), n_values=len(edges) + 1)
-    return tuple(changed), _coded(root, changed, {})
+    return tuple(changed), coded(root, changed)
+
+
+def n_leaves(root: RawNode) -> int:
+    """Leaves of a tree."""
+    return sum(n_leaves(child) for _, child in root.branches) or 1
 
 
 def _inner(node: RawNode) -> Iterator[RawNode]:
@@ -91,6 +96,11 @@ def _inner(node: RawNode) -> Iterator[RawNode]:
         yield node
         for _, child in node.branches:
             yield from _inner(child)
+
+
+def coded(root: RawNode, features: Sequence[Feature]) -> Node:
+    """A tree in terms of the codes of features that have its cuts among their thresholds."""
+    return _coded(root, features, {})
 
 
 def _coded(node: RawNode, features: Sequence[Feature], domains: dict[int, frozenset[int]]) -> Node:

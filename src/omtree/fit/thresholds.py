@@ -8,36 +8,51 @@ class at each value, so a row of weight 2 counts as two rows.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from omtree import _native
-from omtree.data.binning import Binning, Impurity, entropy, quantile_thresholds, refine_thresholds, squared_error
-from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray
+from omtree.data.binning import Binning
+from omtree.data.table import Feature
 from omtree.deadline import Deadline
 from omtree.engines.answers import TreeAnswer
+from omtree.engines.trees.neighbourhoods import PATIENCE
+from omtree.fit.fine_grid import raw_tree, readable
+from omtree.fit.finer_cuts import Scale, finer_features
+from omtree.fit.greedy_start import greedy_tree
 from omtree.fit.pose import Pose
-from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import Node, Problem
+from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees, predicted_steps, with_thresholds
+from omtree.fit.raw_cuts import n_leaves
+from omtree.model.certificate import Status
+from omtree.problem.problem import Problem
 from omtree.progress import Event, Progress
 from omtree.sources.samples import Training
 
-#: Most solves, the first one on coarse bins included.
+#: Most solves, the first one included.
 MAX_ROUNDS = 5
 #: Thresholds are found on a sample where there are more cells than this, of at least so many rows.
 MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 #: Share of the time left that may go into thresholds when a longer solve is still to come.
 _TIME_SHARE = 0.4
+#: Share of the time left for the first quick tree, for searches that may prove something, and for those that cannot.
+_FIRST_SHARE, _PROOF_SHARE, _HOPELESS_SHARE = 0.3, 0.6, 0.15
+#: Share of the time left for neighbourhoods when nothing is to come but the model and its check.
+_LAST_SHARE = 0.93
+#: A tree with more leaves than this has too many cuts for the thresholds of a search.
+MOST_LEAVES = 40
+#: Steps of an exact search in a second, roughly.
+STEPS_PER_SECOND = 3e7
+#: First tests that are looked at for trees that give their cuts to a round, where trees are shallow.
+VARIETY = 24
+#: Random changes without a gain after which the search for the first tree ends.
+FIRST_PATIENCE = 4
+#: Work and patience of the search for a better tree between two rounds.
+NEXT_WORK, NEXT_PATIENCE = 1.5e7, 3
+#: Random changes without a gain where only time ends the search.
+ENDLESS = 2**31 - 1
 #: The share of the loss that a round must have saved for another one to follow.
 _LEAST_GAIN = 0.005
-#: The bins on which the rows of a node are looked at.
-_FINE_BINS = 240
 
 Solve = Callable[[Problem, Deadline], TreeAnswer]
 
@@ -52,7 +67,7 @@ class Refined:
         With the thresholds of the last round that found a better tree.
     answer : TreeAnswer
     rounds : int
-        Number of that round; the first is the one on coarse bins.
+        Number of that round; the first is the one on coarse bins, or the quick tree that takes its place.
     """
 
     problem: Problem
@@ -73,6 +88,14 @@ class Prepared:
     on_all: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The samples that thresholds are found on, and whether they are all samples."""
+
+    training: Training
+    is_all: bool
+
+
 class ThresholdSearch:
     """Finds thresholds and the best tree over them together.
 
@@ -87,6 +110,9 @@ class ThresholdSearch:
         For the sample of a large training set.
     progress : callable, optional
         Told before and after every round.
+    quick : QuickTrees, optional
+        Where trees by neighbourhoods are wanted: the first one gives cuts to the first round, and the last one is the
+        answer where no search ends in time.
     """
 
     def __init__(
@@ -97,6 +123,7 @@ class ThresholdSearch:
         deadline: Deadline,
         seed: int = 0,
         progress: Progress | None = None,
+        quick: QuickTrees | None = None,
     ) -> None:
         self._training = training
         self._pose = pose
@@ -104,6 +131,7 @@ class ThresholdSearch:
         self._deadline = deadline
         self._seed = seed
         self._progress = progress
+        self._quick = quick
 
     def tree(self, features: tuple[Feature, ...], solve: Solve) -> Refined:
         """The best tree, starting from the thresholds of these features.
@@ -117,35 +145,139 @@ class ThresholdSearch:
         solve : callable
             The best tree for a problem, by a deadline.
         """
-        if self._sample_size(features) == len(self._training):
-            training = self._training.whole() if self._coarse(self._training, features) else self._training
-            problem = self._pose(training, features)
-            return self._refine(training, self._pose, problem, solve, self._deadline)
+        coarse = self._coarse(self._training, features)
+        hopeless = self._hopeless(features)
+        part = self._part(features, coarse, hopeless)
+        first = self._first_tree(part, features, coarse, hopeless)
+        over = self._deadline.expired
+        if first is not None and part.is_all and (first.interrupted or first.proven or over):
+            return self._quickly(part, features, coarse, first, None)
+        rounds = 1
+        if first is not None and coarse:
+            # Where thresholds are no longer quantiles, a round is over.
+            features, rounds = _with_cuts_of(part.training, features, first, self._n_bins), 2
+        refined = self._searched(part, features, solve, hopeless, rounds)
+        ended = refined.answer.solution.status in ("optimal", "gap_reached", "interrupted")
+        in_memory = part.is_all or type(self._training) is Training
+        if self._quick is None or ended or not in_memory:
+            return refined
+        if not part.is_all:
+            part = _Part(self._training, is_all=True)
+            # What the first tree is worth on all samples is not known yet.
+            first = None if first is None else replace(first, value=math.inf, floor=0.0)
+        return self._quickly(part, features, coarse, first, refined)
+
+    def better_problem(self, features: tuple[Feature, ...], solve: Solve) -> Prepared:
+        """The problem with thresholds for another engine or a longer solve, found in a part of the time left."""
+        coarse = self._coarse(self._training, features)
+        if not coarse:
+            return Prepared(self._pose(self._training, features), 1)
+        part = self._part(features, coarse, hopeless=False)
+        first = self._first_tree(part, features, coarse, hopeless=False)
+        rounds = 1
+        if first is not None:
+            features, rounds = _with_cuts_of(part.training, features, first, self._n_bins), 2
+        return self._prepared(part, features, solve, self._share(_TIME_SHARE), rounds)
+
+    def _searched(
+        self, part: _Part, features: tuple[Feature, ...], solve: Solve, hopeless: bool, rounds: int
+    ) -> Refined:
+        """The best tree of the searches, in all the time left or, if something is to come, in a part of it."""
+        share = 1.0 if self._quick is None else _HOPELESS_SHARE if hopeless else _PROOF_SHARE
+        if part.is_all:
+            problem = self._pose(part.training, features)
+            return self._refine(part.training, self._pose, problem, solve, self._share(share), rounds)
         before = self._deadline.elapsed
-        found = self.better_problem(features, solve)
+        found = self._prepared(part, features, solve, self._share(_TIME_SHARE * share), rounds)
         seconds = {"thresholds": self._deadline.elapsed - before}
         interrupted = found.answer is not None and found.answer.solution.status == "interrupted"
-        answer = self._run(found.problem, solve, "all", Deadline(0.0) if interrupted else self._deadline)
+        answer = self._run(found.problem, solve, "all", Deadline(0.0) if interrupted else self._share(share))
         solution = replace(answer.solution, seconds={**seconds, **answer.solution.seconds})
         if interrupted:
             solution = replace(solution, status="interrupted")
         return Refined(found.problem, replace(answer, solution=solution), found.rounds)
 
-    def better_problem(self, features: tuple[Feature, ...], solve: Solve) -> Prepared:
-        """The problem with thresholds for another engine or a longer solve, found in a part of the time left."""
-        training = self._training
-        if not self._coarse(training, features):
-            return Prepared(self._pose(training, features), 1)
-        limit = Deadline(None if math.isinf(self._deadline.remaining) else _TIME_SHARE * self._deadline.remaining)
+    def _prepared(
+        self, part: _Part, features: tuple[Feature, ...], solve: Solve, limit: Deadline, rounds: int
+    ) -> Prepared:
         # Thresholds are chosen for the loss alone: a tree may miss constraints that the model to come can meet.
         pose = replace(self._pose, relaxed=True)
-        size = self._sample_size(features)
-        part = training if size == len(training) else training.sample(size, self._seed)
-        refined = self._refine(part, pose, pose(part, features), solve, limit)
+        refined = self._refine(part.training, pose, pose(part.training, features), solve, limit, rounds)
         problem = refined.problem
-        if part is not training or self._pose.constraints:
-            problem = self._pose(training, problem.table.features)
-        return Prepared(problem, refined.rounds, refined.answer, on_all=part is training)
+        if not part.is_all or self._pose.constraints:
+            problem = self._pose(self._training, problem.table.features)
+        return Prepared(problem, refined.rounds, refined.answer, on_all=part.is_all)
+
+    def _part(self, features: tuple[Feature, ...], coarse: Sequence[int], hopeless: bool) -> _Part:
+        """The samples that thresholds are found on: all, where those of a search matter little."""
+        size = self._sample_size(features)
+        if size < len(self._training) and not (hopeless and type(self._training) is Training):
+            return _Part(self._training.sample(size, self._seed), is_all=False)
+        return _Part(self._training.whole() if coarse else self._training, is_all=True)
+
+    def _share(self, share: float) -> Deadline:
+        """A part of the time left."""
+        left = self._deadline.remaining
+        return Deadline(None if math.isinf(left) else share * left)
+
+    def _hopeless(self, features: Sequence[Feature]) -> bool:
+        """Whether a search over these features will hardly end in time."""
+        if self._quick is None or math.isinf(self._deadline.remaining):
+            return False
+        steps = predicted_steps(len(self._training), features, self._pose.max_depth, self._quick.splits)
+        return steps > STEPS_PER_SECOND * 20.0 * self._deadline.remaining
+
+    def _first_tree(
+        self, part: _Part, features: tuple[Feature, ...], coarse: Sequence[int], hopeless: bool
+    ) -> QuickTree | None:
+        """A quick tree, for its cuts or as the best that will be known soon."""
+        if self._quick is None or not (coarse or hopeless):
+            return None
+        once = self._quick.splits == "multiway"
+        limit = self._share(_FIRST_SHARE)
+        return self._quick.search(
+            part.training,
+            features,
+            coarse,
+            limit,
+            once=once,
+            work=FIRST_WORK,
+            variety=VARIETY if self._pose.max_depth <= 4 else 0,
+            patience=FIRST_PATIENCE,
+        )
+
+    def _quickly(
+        self,
+        part: _Part,
+        features: tuple[Feature, ...],
+        coarse: Sequence[int],
+        first: QuickTree | None,
+        refined: Refined | None,
+    ) -> Refined:
+        """The best tree by neighbourhoods in the time left, unless that of a search is as good."""
+        assert self._quick is not None
+        before = self._deadline.elapsed
+        starts = [] if first is None else [first]
+        bound, tree = 0.0, first
+        if refined is not None:
+            found = refined.answer.solution
+            starts.append(_known(refined, 0.0 if first is None else first.floor))
+            greedy = greedy_tree(part.training, features, self._pose) if coarse else None
+            if greedy is not None:
+                starts.append(QuickTree(greedy, math.inf, starts[0].floor))
+            # Over fixed cuts the bound of the search holds for all of them.
+            bound = 0.0 if coarse else found.bound
+            patience = PATIENCE if math.isinf(self._deadline.remaining) else ENDLESS
+            limit = self._share(_LAST_SHARE)
+            tree = self._quick.search(part.training, features, coarse, limit, starts=starts, patience=patience)
+            if tree is None or tree.value >= found.value:
+                return refined
+        assert tree is not None
+        status: Status = "interrupted" if tree.interrupted else "time_limit"
+        problem, answer = self._quick.answer(part.training, features, tree, bound, status, all_cuts=bool(coarse))
+        seconds = {} if refined is None else refined.answer.solution.seconds
+        seconds = {**seconds, "neighbourhoods": self._deadline.elapsed - before}
+        return Refined(problem, replace(answer, solution=replace(answer.solution, seconds=seconds)), 1)
 
     def _sample_size(self, features: tuple[Feature, ...]) -> int:
         """How many samples to find thresholds on."""
@@ -173,25 +305,54 @@ class ThresholdSearch:
             self._progress(Event(f"solved {name}", self._deadline.elapsed, found.value, found.bound))
         return answer
 
-    def _refine(self, training: Training, pose: Pose, problem: Problem, solve: Solve, limit: Deadline) -> Refined:
+    def _next_features(
+        self, training: Training, best: Refined, coarse: Sequence[int], scales: Sequence[Scale], limit: Deadline
+    ) -> tuple[Feature, ...] | None:
+        """Thresholds for another round: around those of the best tree, and those of a better one, if one is found."""
+        assert best.answer.root is not None
+        assert self._n_bins is not None
+        features = finer_features(training, best.problem, best.answer.root, scales, self._n_bins)
+        if self._quick is None:
+            return features
+        once = self._quick.splits == "multiway"
+        start = _known(best)
+        before = best.problem.table.features
+        tree = self._quick.search(
+            training,
+            before,
+            coarse,
+            limit,
+            starts=[start],
+            once=once,
+            work=NEXT_WORK,
+            variety=VARIETY if self._pose.max_depth <= 4 else 0,
+            patience=NEXT_PATIENCE,
+        )
+        if tree is None or tree.value >= start.value:
+            return features
+        return _with_cuts_of(training, features or before, tree, self._n_bins)
+
+    def _refine(
+        self, training: Training, pose: Pose, problem: Problem, solve: Solve, limit: Deadline, rounds: int
+    ) -> Refined:
         """Solve, and solve again with finer thresholds as long as that is worth it.
 
         A round after the first begins only if it will probably end in time.
         """
         coarse = self._coarse(training, problem.table.features)
         start = limit.elapsed
-        best = Refined(problem, self._run(problem, solve, "1", limit), 1)
+        best = Refined(problem, self._run(problem, solve, f"{rounds}", limit), rounds)
         if self._n_bins is None or not coarse:
             return best
         last = searched = limit.elapsed - start
         gain = math.inf
-        scales: list[_Scale] = []
+        scales: list[Scale] = []
         while best.rounds < MAX_ROUNDS:
             found = best.answer.solution
             if found.status != "optimal" or gain <= _LEAST_GAIN * found.value or 1.5 * last > limit.remaining:
                 break
-            scales = scales or [_Scale.of(training, problem.table.features[f], f) for f in coarse]
-            features = _finer(training, best, scales, self._n_bins)
+            scales = scales or [Scale.of(training, problem.table.features[f], f) for f in coarse]
+            features = self._next_features(training, best, coarse, scales, limit)
             if features is None:
                 break
             problem = pose(training, features)
@@ -208,6 +369,25 @@ class ThresholdSearch:
             break
         seconds = {"thresholds": limit.elapsed - start - searched, "search": searched}
         return replace(best, answer=replace(best.answer, solution=replace(best.answer.solution, seconds=seconds)))
+
+
+def _known(refined: Refined, floor: float = 0.0) -> QuickTree:
+    """The tree of a search as one to start from."""
+    assert refined.answer.root is not None
+    root = raw_tree(refined.answer.root, refined.problem.table.features)
+    return QuickTree(root, refined.answer.solution.value, floor)
+
+
+def _with_cuts_of(
+    training: Training, features: tuple[Feature, ...], tree: QuickTree, n_bins: int | None
+) -> tuple[Feature, ...]:
+    """The features with the cuts of a tree beside their own, and those of the other trees while there is room."""
+    if n_bins is None or n_leaves(tree.root) > MOST_LEAVES:
+        return features
+    features = with_thresholds(features, readable(training, features, tree.root))
+    for other in tree.others:
+        features = with_thresholds(features, readable(training, features, other), most=2 * n_bins - 1)
+    return features
 
 
 def cuts_in_words(
@@ -227,158 +407,3 @@ def cuts_in_words(
     counts = [len(feature.thresholds) for feature in features if feature.thresholds is not None]
     span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     return f"at the {span} thresholds per column of refinement round {rounds}"
-
-
-@dataclass(frozen=True, eq=False)
-class _Scale:
-    """A column cut into many bins, on which the rows of a node are looked at."""
-
-    position: int
-    values: FloatArray
-    thresholds: FloatArray
-    codes: CodeArray
-
-    @classmethod
-    def of(cls, training: Training, feature: Feature, position: int) -> _Scale:
-        column = training.columns[feature.column]
-        thresholds = quantile_thresholds(column.values, training.row_weight, _FINE_BINS)
-        codes = np.empty(len(training), dtype=np.uint8)
-        _native.bin_codes(column.values, thresholds, len(thresholds) + 1, codes)
-        return cls(position, column.values, thresholds, codes)
-
-
-def _finer(training: Training, best: Refined, scales: Sequence[_Scale], n_bins: int) -> tuple[Feature, ...] | None:
-    """The features with new thresholds; None when there are none."""
-    root = best.answer.root
-    assert root is not None
-    features = list(best.problem.table.features)
-    used = _used_thresholds(root, features)
-    nodes = list(_splittable(root, best.problem, training))
-    changed = False
-    for scale in scales:
-        feature = features[scale.position]
-        current = feature.thresholds
-        assert current is not None
-        chosen = sorted(used.get(scale.position, ()))
-        local = _node_cuts(scale, nodes, training, best.problem)
-        if chosen:
-            per_side = max(1, (n_bins - 1 - len(chosen)) // (2 * len(chosen)))
-            around = refine_thresholds(scale.values, training.row_weight, current, chosen, per_side).tolist()
-            limit = max(n_bins - 1, len(around) + 2)
-            wanted = [*chosen, *around, *local[:2]]
-        else:
-            # A column that the best tree does without gets half the bins, and every round is faster for it.
-            limit = n_bins // 2
-            wanted = local
-        limit = min(limit, MAX_CODES - 1 - feature.has_missing)
-        cuts = set(list(dict.fromkeys(wanted))[:limit])
-        if len(cuts) < limit:
-            cuts.update(quantile_thresholds(scale.values, training.row_weight, limit - len(cuts) + 1).tolist())
-        changed |= not cuts.issubset(current.tolist())
-        thresholds = np.array(sorted(cuts))
-        features[scale.position] = replace(feature, thresholds=thresholds, n_values=len(thresholds) + 1)
-    return tuple(features) if changed else None
-
-
-def _used_thresholds(root: Node, features: Sequence[Feature]) -> dict[int, set[float]]:
-    """The thresholds at which a tree cuts, by feature."""
-    used: dict[int, set[float]] = {}
-    nodes = [root]
-    while nodes:
-        for condition, child in nodes.pop().branches:
-            nodes.append(child)
-            feature = features[condition.feature]
-            codes = [code for code in condition.codes if code < feature.n_values]
-            if feature.thresholds is not None and codes:
-                edges = {min(codes) - 1, max(codes)} & set(range(len(feature.thresholds)))
-                used.setdefault(condition.feature, set()).update(feature.thresholds[list(edges)].tolist())
-    return used
-
-
-def _splittable(root: Node, problem: Problem, training: Training) -> Iterator[npt.NDArray[np.intp]]:
-    """The samples of every node that may have children."""
-    table = problem.table
-    weight = table.weight
-    open_nodes = [(root, np.ones(table.n_rows, dtype=bool), 0)]
-    while open_nodes:
-        node, inside, depth = open_nodes.pop()
-        if depth == problem.max_depth or weight[inside].sum() < 2 * problem.min_support:
-            continue
-        # The last entry stands for samples of weight zero, whose row is -1.
-        yield np.flatnonzero(np.append(inside, False)[table.row_of])
-        for condition, child in node.branches:
-            allowed = np.zeros(256, dtype=bool)
-            allowed[list(condition.codes)] = True
-            open_nodes.append((child, inside & allowed[table.codes[condition.feature]], depth + 1))
-
-
-def _node_cuts(
-    scale: _Scale, nodes: Sequence[npt.NDArray[np.intp]], training: Training, problem: Problem
-) -> list[float]:
-    """The thresholds that split a node best, by information and by loss in turns, the largest gain first."""
-
-    n_bins = len(scale.thresholds) + 1
-    measures = _measures(training, problem)
-    gains: list[list[tuple[float, float]]] = [[] for _ in measures]
-    for rows in nodes:
-        # The last bin is that of missing cells.
-        sums = _by_bin(training, scale.codes[rows], rows, n_bins + 1)[:-1]
-        below = np.concatenate([np.zeros((1, sums.shape[1])), np.cumsum(sums, axis=0)])
-        for measure, found in zip(measures, gains, strict=True):
-            found += [
-                (-gain, float(scale.thresholds[place - 1]))
-                for place, gain in _best_cuts(below, measure, problem.min_support)
-            ]
-    ranked = ([cut for _, cut in sorted(found)] for found in gains)
-    in_turns = (cut for pair in itertools.zip_longest(*ranked) for cut in pair if cut is not None)
-    return list(dict.fromkeys(in_turns))
-
-
-def _by_bin(training: Training, codes: CodeArray, rows: npt.NDArray[np.intp], n_bins: int) -> FloatArray:
-    """What the samples in each bin add up to: their weight, then what `_measures` look at."""
-    target, weight = training.target, training.weight[rows]
-    if target.is_number:
-        y = target.values[rows] - target.values.mean()
-        moments = (weight, weight, weight * y, weight * y**2)
-        return np.stack([np.bincount(codes, weights=moment, minlength=n_bins) for moment in moments], axis=1)
-    n_classes = len(target.classes)
-    cell = codes * np.int64(n_classes) + target.labels[rows]
-    mass = np.bincount(cell, weights=weight, minlength=n_bins * n_classes)
-    mass = mass.reshape(n_bins, n_classes).astype(np.float64)
-    return np.concatenate([mass.sum(axis=1, keepdims=True), mass], axis=1)
-
-
-def _measures(training: Training, problem: Problem) -> tuple[Impurity, ...]:
-    """By what cuts are compared: impurity, and the loss itself where the weights of the classes decide it."""
-    if training.target.is_number:
-        return (squared_error,)
-    if not isinstance(problem.loss, LinearLoss) or problem.class_of_stratum is not None:
-        return (entropy,)
-    costs = problem.costs
-    return entropy, lambda mass: np.asarray((mass @ costs).min(axis=-1))
-
-
-def _best_cuts(below: FloatArray, measure: Impurity, min_support: float) -> Iterator[tuple[int, float]]:
-    """The best cut of a run of bins, and that of each part: an interval in the middle needs two cuts to show."""
-    first, gain = _best_cut(below, measure, min_support)
-    if first:
-        yield first, gain
-        for low, high in ((0, first), (first, len(below) - 1)):
-            cut, gain = _best_cut(below[low : high + 1], measure, min_support)
-            if cut:
-                yield low + cut, gain
-
-
-def _best_cut(below: FloatArray, measure: Impurity, min_support: float) -> tuple[int, float]:
-    """After how many bins to cut a run of them, and what that gains; 0 where no cut is allowed or gains anything.
-
-    ``below[i] - below[0]`` is what the first ``i`` bins add up to, their weight first.
-    """
-    left, right, whole = below[1:-1] - below[0], below[-1] - below[1:-1], below[-1] - below[0]
-    allowed = np.flatnonzero(np.minimum(left[:, 0], right[:, 0]) >= min_support)
-    if len(allowed) == 0:
-        return 0, 0.0
-    before = float(measure(whole[1:]))
-    gain = before - measure(left[allowed, 1:]) - measure(right[allowed, 1:])
-    best = int(gain.argmax())
-    return (int(allowed[best]) + 1, float(gain[best])) if gain[best] > 1e-9 * before else (0, 0.0)

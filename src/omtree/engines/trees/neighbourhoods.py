@@ -44,12 +44,15 @@ class Improved:
     ended : bool
         Whether no change helped any more; otherwise work or time ended the search.
     interrupted : bool
+    others : tuple of Node
+        Trees with other first tests, the better ones first.
     """
 
     root: Node
     value: float
     ended: bool
     interrupted: bool
+    others: tuple[Node, ...] = ()
 
 
 def applies(problem: Problem) -> bool:
@@ -66,6 +69,7 @@ def improve(
     starts: Sequence[Node] = (),
     once: bool = False,
     work: float = math.inf,
+    variety: int = 0,
     patience: int = PATIENCE,
     leaf_price: float = 0.0,
     seed: int = 0,
@@ -86,6 +90,8 @@ def improve(
         Whether a feature may not be tested again below a node of another one.
     work : float
         Most steps of the kernel, some hundred millions a second.
+    variety : int
+        How many first tests are looked at before that; the best tree of each feature among them is kept.
     patience : int
         Random changes without a gain after which to stop.
     leaf_price : float
@@ -104,7 +110,7 @@ def improve(
     """
     views = _Views.of(problem, splits, max_children)
     worth, sums, weighs = _sums(problem)
-    nodes, _, ended, interrupted = _native.improve_trees(
+    trees, ended, interrupted = _native.improve_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         sums,
         np.ascontiguousarray(problem.table.weight, dtype=np.float64),
@@ -121,13 +127,14 @@ def improve(
         free_nesting=views.nested,
         once=once,
         work=work,
+        variety=variety,
         patience=patience,
         seed=seed,
         seconds=math.inf if deadline is None else deadline.remaining,
         starts=[views.flat(start) for start in starts],
     )
-    root, value = weighed(problem, views.tree(nodes))
-    return Improved(root, value, ended, interrupted)
+    root, value = weighed(problem, views.tree(trees[0]))
+    return Improved(root, value, ended, interrupted, tuple(map(views.tree, trees[1:])))
 
 
 def weighed(problem: Problem, root: Node) -> tuple[Node, float]:
