@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/clones.hpp"
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define OMTREE_X86 1
 #include <immintrin.h>
@@ -253,13 +255,13 @@ template <> void subtract_counts(const std::int32_t *a, const std::int32_t *b, s
     kernels().subtract(a, b, n, to);
 }
 
-template <> void add_counts(const double *a, const double *b, std::size_t n, double *to) {
+template <> OMTREE_CLONES void add_counts(const double *a, const double *b, std::size_t n, double *to) {
     for (std::size_t i = 0; i < n; ++i) {
         to[i] = a[i] + b[i];
     }
 }
 
-template <> void subtract_counts(const double *a, const double *b, std::size_t n, double *to) {
+template <> OMTREE_CLONES void subtract_counts(const double *a, const double *b, std::size_t n, double *to) {
     for (std::size_t i = 0; i < n; ++i) {
         to[i] = a[i] - b[i];
     }
