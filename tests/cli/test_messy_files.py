@@ -288,3 +288,39 @@ def test_exports_read_as_the_model_does(tmp_path):
         model.to_sql()
     with pytest.raises(ValueError, match="written for the dialects 'ansi', 'postgres' and 'duckdb' only"):
         model.to_sql(dialect="mysql")
+
+
+def test_too_many_classes(fails, tmp_path):
+    """More classes than a search counts are refused in a sentence that says what to do."""
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{row % 7},c{row % 400}\n" for row in range(800)), encoding="utf-8")
+    sentence = fails("fit", str(path), "-t", "y")
+    assert "y has 400 classes, and at most 256 are possible; merge the rare ones, or use --task regression" in sentence
+
+
+def test_folders_of_different_files(fails, tmp_path):
+    """A folder with a file that is no such table names the file and the column."""
+    (tmp_path / "one.csv").write_text("a,y\n1,a\n2,b\n", encoding="utf-8")
+    (tmp_path / "three.csv").write_text("<html>\n", encoding="utf-8")
+    sentence = fails("fit", str(tmp_path), "-t", "y")
+    assert "three.csv lacks the column 'a', which" in sentence
+
+
+def test_reports_say_how_and_do_not_list_people(run, tmp_path):
+    """A report has the notes, dates as dates, and no texts of columns without a condition."""
+    rows = 120
+    rng = np.random.default_rng(3)
+    days = rng.integers(0, 600, rows)
+    frame = pd.DataFrame({"seen": [str(np.datetime64("2023-01-01") + day) for day in days]})
+    frame["nurse"] = [f"Nurse{place:02d}" for place in rng.integers(0, 30, rows)]
+    frame["name"] = [f"Person{place:03d}" for place in range(rows)]
+    frame["y"] = np.where(days > 300, "late", "early")
+    path, report = tmp_path / "t.csv", tmp_path / "r.html"
+    frame.to_csv(path, index=False)
+    assert run("fit", str(path), "-t", "y", "-d", "1", "-l", "2", "--report", str(report)).code == 0
+    page = report.read_text(encoding="utf-8")
+    assert "How the table was read" in page
+    assert "Column &#39;name&#39; is left out" in page
+    assert "seen ≥ 2023-" in page
+    assert "Nurse" not in page
+    assert "Person" not in page

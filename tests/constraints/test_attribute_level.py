@@ -7,9 +7,11 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.constraint_cases import Case, random_case
+from omtree import OptimalTreeClassifier
 from omtree.constraints import (
     Constraint,
     Exclude,
@@ -254,3 +256,24 @@ def test_monotone_rules() -> None:
     assert found(({0: (2, 3)}, 1.0), ({0: (0, 1)}, 0.0)) == []
     # A rule that says nothing about the feature holds for all its values.
     assert found(({1: (0,)}, 1.0), ({1: (0,)}, 0.0)) == [(0, 1)]
+
+
+def test_the_class_of_a_monotone_feature():
+    """A class that falls along a feature is the other one rising, whichever of the two is positive."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"income": rng.normal(size=150), "age": rng.normal(size=150)})
+    y = np.where(frame["income"] + frame["age"] + rng.normal(size=150) > 0, "good", "bad")
+    values = {}
+    for class_, direction in (("good", 1), ("bad", -1), (None, 1), ("good", -1)):
+        for positive in (None, "bad"):
+            wanted = -direction if class_ is None and positive == "bad" else direction
+            constraints = [Monotone("income", wanted, class_=class_)]
+            model = OptimalTreeClassifier(max_depth=2, constraints=constraints, positive=positive).fit(frame, y)
+            values[class_, direction, positive] = model.certificate_.value
+            grid = frame.loc[np.repeat(range(5), 40)].assign(income=np.tile(np.linspace(-3, 3, 40), 5))
+            good = (model.predict(grid) == "good").astype(int).reshape(5, 40)
+            steps = np.diff(good, axis=1)
+            assert (steps >= 0).all() if (class_, direction) != ("good", -1) else (steps <= 0).all()
+    assert len({value for (class_, sign, _), value in values.items() if (class_, sign) != ("good", -1)}) == 1
+    with pytest.raises(ValueError, match="names the class 'ugly'"):
+        OptimalTreeClassifier(constraints=[Monotone("income", 1, class_="ugly")]).fit(frame, y)

@@ -53,6 +53,7 @@ _PYTHON = (
     (r"day_first=False", "--month-first"),
     (r"(?<![-\w])positive=", "--positive "),
     (r"which X does not have", "which the data do not have"),
+    (r"OptimalTreeRegressor", "--task regression"),
 )
 _KINDS = ("numeric", "ordinal", "nominal")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from omtree.constraints.audit import Answers, ConstraintCheck
-from omtree.constraints.constraint import Constraint, Level, Setting, Shape, check_names
+from omtree.constraints.constraint import Constraint, Level, Setting, Shape, check_names, class_position
 from omtree.data.table import Feature
 from omtree.problem.graph import Condition
 
@@ -29,26 +29,31 @@ class _HasConditions(Protocol):
 class Monotone(Constraint):
     """Predictions never fall (+1), or never rise (-1), along an ordered feature, over the model as a whole.
 
-    Classes are ordered as they are sorted. Missing cells of the feature are outside its order. In a tree the prediction
-    for a row never falls when the feature rises, whatever its other cells are: missing, or never seen in training or in
-    a node; values that training never saw go the way of the column's most common one. In a rule set, of any two rules
-    that can hold for rows which differ in this feature alone, the one that holds for larger values does not predict
-    less; where no rule holds and the nearest answers, nothing is promised.
+    Classes are ordered as they are sorted; of two, the one that is more can be named. Missing cells of the feature are
+    outside its order. In a tree the prediction for a row never falls when the feature rises, whatever its other cells
+    are: missing, or never seen in training or in a node; values that training never saw go the way of the column's most
+    common one. In a rule set, of any two rules that can hold for rows which differ in this feature alone, the one that
+    holds for larger values does not predict less; where no rule holds and the nearest answers, nothing is promised.
 
     Parameters
     ----------
     feature : str
         A numeric or ordinal column.
     direction : {+1, -1}
+    class_ : optional
+        Of two classes, the one that rises or falls; by default the second, or `positive`.
 
     Examples
     --------
     >>> Monotone("income", +1)
     Monotone('income', 1)
+    >>> Monotone("income", -1, class_="bad")
+    Monotone('income', -1, class_='bad')
     """
 
     feature: str
     direction: int
+    class_: Any = field(default=None, kw_only=True)
     level: ClassVar[Level] = "attribute"
 
     def check(self, setting: Setting) -> None:
@@ -57,9 +62,20 @@ class Monotone(Constraint):
             raise ValueError(f"{self!r}: direction={self.direction!r} is not possible; use +1 or -1.")
         if setting.kinds[setting.columns.index(self.feature)] == "nominal":
             raise ValueError(f"{self!r}: the values of {self.feature!r} have no order; set it in feature_kinds.")
+        if self.class_ is not None:
+            class_position(self, self.class_, setting)
+            if len(setting.classes) != 2:
+                raise ValueError(
+                    f"{self!r}: class_ is for two classes, and y has {len(setting.classes)}; leave it out."
+                )
 
     def shape(self, setting: Setting) -> Shape:
-        return Shape(monotone=((self.feature, int(self.direction)),))
+        return Shape(monotone=((self.feature, self._direction(setting.classes)),))
+
+    def _direction(self, classes: Sequence[Any]) -> int:
+        """The direction of the positions of classes, or of numbers."""
+        falls = self.class_ is not None and classes[0] == self.class_
+        return -int(self.direction) if falls else int(self.direction)
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         position = next((i for i, feature in enumerate(answers.features) if feature.name == self.feature), None)
@@ -67,7 +83,7 @@ class Monotone(Constraint):
         if position is not None:
             predictions = [rule.label if answers.classes else rule.prediction for rule in answers.rules]
             boxes = boxes_of(answers.rules) if answers.regions is None else answers.regions
-            pairs = _violations(boxes, predictions, answers.features, position, self.direction)
+            pairs = _violations(boxes, predictions, answers.features, position, self._direction(answers.classes))
         first = pairs[0][0] if pairs else None
         part = "pairs of rules that hold and break it" if answers.regions is None else "pairs of leaves that break it"
         yield ConstraintCheck.of(self, len(pairs), 0, "at most", part=part, rule=first)

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from omtree.constraints.audit import ConstraintCheck
-from omtree.data.wording import amount, counts_rows, number, show_level, show_number
+from omtree.data.wording import amount, counts_rows, number, show_level, show_value
 from omtree.model.certificate import Certificate
 from omtree.model.leading import expectation_on, leads
 from omtree.model.rules import RuleSet
@@ -172,6 +172,7 @@ def render_report(
         used=[f for f in features if f["used"]],
         unused=[f for f in features if not f["used"]],
         n_features=len(model.graph_),
+        notes=model.notes_,
         settings=[(name, shorten(repr(value))) for name, value in sorted(model.get_params(deep=False).items())],
         data=Markup(script_json({**page_data(model), "sizes": shown})),
         script=Markup((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
@@ -352,10 +353,12 @@ def _feature(level: Level, rules: RuleSet, used: bool) -> dict[str, Any]:
     feature = level.feature
     if feature.thresholds is not None:
         cuts = feature.thresholds.tolist()
-        values = [(show_number(cut), i + 1 in _cuts_in_use(level, rules)) for i, cut in enumerate(cuts)]
+        in_use = _cuts_in_use(level, rules)
+        values = [(show_value(feature.unit, cut), i + 1 in in_use) for i, cut in enumerate(cuts)]
     else:
         assert feature.levels is not None
-        values = [(shorten(show_level(value)), False) for value in feature.levels]
+        # Texts that no condition is on may be nobody's business.
+        values = [(shorten(show_level(value)), False) for value in feature.levels if used or not isinstance(value, str)]
     lengths = itertools.accumulate(len(text) for text, _ in values)
     shown = max(1, sum(length <= MOST_LETTERS for length in itertools.islice(lengths, MOST_VALUES)))
     return {

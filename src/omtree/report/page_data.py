@@ -6,8 +6,8 @@ import json
 import math
 from typing import Any
 
-from omtree.data.table import Feature
-from omtree.data.wording import number, show_level, show_number, text_of
+from omtree.data.table import Feature, Pooled
+from omtree.data.wording import number, show_level, show_value, text_of
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.tree import Tree, TreeNode
@@ -70,9 +70,21 @@ def _feature(feature: Feature, begin: float | int) -> dict[str, Any]:
         "missing": feature.has_missing,
     }
     if feature.thresholds is not None:
-        return {**facts, "cuts": feature.thresholds.tolist(), "start": show_number(begin)}
+        return {
+            **facts,
+            "cuts": feature.thresholds.tolist(),
+            "ranges": [branch_words(feature, (code,)) for code in range(feature.n_values)],
+            "unit": feature.unit,
+            "start": show_value(feature.unit, begin),
+        }
     assert feature.levels is not None
-    return {**facts, "levels": [shorten(show_level(level)) for level in feature.levels], "start": int(begin)}
+    rest = [code for code, level in enumerate(feature.levels) if isinstance(level, Pooled) and level.rest]
+    return {
+        **facts,
+        "levels": [shorten(show_level(level)) for level in feature.levels],
+        "rest": rest[0] if rest else None,
+        "start": int(begin),
+    }
 
 
 def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summaries) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from omtree.data.table import FloatArray, Table
 
 #: Integer labels within a range of this size are coded by a table instead of a sort.
 _SMALL_RANGE = 1 << 16
+#: Most classes that a search counts.
+MAX_CLASSES = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,11 @@ class Target:
     def of_classes(cls, y: Any, positive: Any = None) -> Target:
         """Read and check labels; the positive class, where one is named, becomes the second of the two."""
         classes, labels = encode_labels(y)
+        if len(classes) > MAX_CLASSES:
+            raise ValueError(
+                f"y has {len(classes):,} classes, and at most {MAX_CLASSES} are possible; merge the rare ones, or use "
+                "OptimalTreeRegressor if they are numbers of a quantity."
+            )
         if positive is not None and positive_first(classes, positive):
             classes, labels = classes[::-1], 1 - labels
         return cls(classes, labels, np.empty(0))

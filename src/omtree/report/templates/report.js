@@ -12,7 +12,7 @@
   // A number or null for a numeric feature; the position of a level, null (missing) or "other" (never seen) else.
   function codeOf(feature, value) {
     if (value === null || Number.isNaN(value)) return feature.missing ? feature.values : UNKNOWN;
-    if (!feature.cuts) return value === "other" ? UNKNOWN : value;
+    if (!feature.cuts) return value === "other" ? feature.rest ?? UNKNOWN : value;
     let low = 0, high = feature.cuts.length;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -326,7 +326,23 @@
   // ---- Try a row ----
 
   const NUMBER = /^[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?$/i;
-  const numberOf = (text) => Number(text.replace(",", "."));
+  const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2}))?)?$/;
+  const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+  const WANTED = { date: "a date such as 2024-03-31", time: "a time such as 08:15", "": "a number" };
+  // Dates are days since 1970, times hours since midnight; NaN where the text is none.
+  function numberOf(text, unit) {
+    if (unit === "date") {
+      const found = DATE.exec(text);
+      if (!found) return NaN;
+      const [year, month, day, hour = 0, minute = 0, second = 0] = found.slice(1).map((part) => Number(part ?? 0));
+      return Date.UTC(year, month - 1, day, hour, minute, second) / 864e5;
+    }
+    if (unit === "time") {
+      const found = TIME.exec(text);
+      return found ? Number(found[1]) + Number(found[2]) / 60 + Number(found[3] ?? 0) / 3600 : NaN;
+    }
+    return NUMBER.test(text) ? Number(text.replace(",", ".")) : NaN;
+  }
   const inputs = [];
   function buildForm() {
     const fields = byId("fields");
@@ -361,10 +377,10 @@
       let note = "", value;
       if (!feature.cuts) value = text === "missing" ? null : text === "other" ? "other" : Number(text);
       else if (text === "") value = null;
-      else if (NUMBER.test(text) && Number.isFinite(numberOf(text))) value = numberOf(text);
-      else { valid = false; note = "This is not a number."; }
+      else if (Number.isFinite(numberOf(text, feature.unit))) value = numberOf(text, feature.unit);
+      else { valid = false; note = `This is not ${WANTED[feature.unit]}.`; }
       if (value === null && !feature.missing) note = "Training had no missing values here.";
-      input.setAttribute("aria-invalid", String(note === "This is not a number."));
+      input.setAttribute("aria-invalid", String(note.startsWith("This is not")));
       byId(`note-${i}`).textContent = note;
       return value;
     });
@@ -388,12 +404,8 @@
     });
     if (!best) return "";
     const feature = data.features[best.i];
-    const words = feature.cuts ? rangeWords(feature.cuts, best.code) : feature.levels[best.code];
+    const words = feature.cuts ? feature.ranges[best.code] : feature.levels[best.code];
     return `It would be ${data.rules[best.rule].answer} with ${feature.name} ${words} (now ${shownValue(best.i)}).`;
-  }
-  function rangeWords(cuts, code) {
-    if (code === 0) return `< ${cuts[0]}`;
-    return code === cuts.length ? `\u2265 ${cuts[code - 1]}` : `${cuts[code - 1]} to <${cuts[code]}`;
   }
   function shownValue(i) {
     const input = inputs[i];

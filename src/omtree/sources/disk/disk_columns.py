@@ -17,12 +17,10 @@ from omtree.data.table import FloatArray
 from omtree.sources.disk.files import TypedColumn, quoted
 from omtree.sources.disk.rows import Rows, position_of
 from omtree.sources.disk.scan import Scan
-from omtree.sources.target import Target, check_numbers, class_scale, encode_labels
+from omtree.sources.target import MAX_CLASSES, Target, check_numbers, class_scale, encode_labels
 
 #: A column with more different texts than this is more likely a name or a key than a category.
 MAX_LEVELS = 1_000_000
-#: Most classes of a target.
-MAX_CLASSES = 256
 
 
 @dataclass(frozen=True, eq=False)

@@ -267,6 +267,8 @@ def _interpreted(
     wanted: Collection[str] = schema
     if scan.columns is not None:
         wanted = [name for name in schema if name in {*scan.columns, scan.target, scan.weight, *scan.groups}]
+    if not wanted:
+        return schema
     tests = []
     for name in wanted:
         cell = quoted(name)
