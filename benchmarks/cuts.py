@@ -76,15 +76,16 @@ def binary(folder: Path, sets: list[str], depths: list[int], limit: float) -> It
             )
             certificate, seconds = seconds_of(lambda m=ours, X=X, y=y: m.fit(X, y).certificate_)
             theirs, rival = contree(X, y, depth, limit)
-            # Where it does not end, the ratio is at most this.
-            ratio = seconds / min(rival, limit)
-            ratios.append(ratio)
-            shown = "-" if math.isinf(rival) else f"{rival:.3f}"
+            times = "- | -"
+            if math.isfinite(rival):
+                ratios.append(seconds / rival)
+                times = f"{rival:.3f} | {seconds / rival:.3f}"
             yield (
                 f"| {name} | {depth} | {certificate.value:g} | {certificate.bound:g} | {seconds:.3f} | {theirs:g} | "
-                f"{shown} | {ratio:.3f} |"
+                f"{times} |"
             )
-        yield f"| geometric mean | {depth} | | | | | | {np.exp(np.log(ratios).mean()):.3f} |"
+        mean = f"{np.exp(np.log(ratios).mean()):.3f}" if ratios else "-"
+        yield f"| geometric mean | {depth} | | | | | | {mean} |"
 
 
 def multiway(folder: Path, sets: list[str], depths: list[int], limit: float) -> Iterator[str]:
