@@ -147,12 +147,12 @@ def _owners(rules: RuleSet, codes: CodeArray, weight: FloatArray) -> npt.NDArray
     met = np.zeros(codes.shape[1], dtype=np.uint16)
     owner = np.zeros(codes.shape[1], dtype=np.intp)
     for r, rule in enumerate(rules):
-        inside = np.ones(codes.shape[1], dtype=bool)
+        inside = np.arange(codes.shape[1])
         for condition in rule.conditions:
             allowed = np.zeros(256, dtype=bool)
             allowed[list(condition.codes)] = True
-            inside &= allowed.take(codes[condition.feature])
-        met += inside
+            inside = inside[allowed.take(codes[condition.feature].take(inside))]
+        met[inside] += 1
         owner[inside] = r
     wrong = np.flatnonzero((met != 1) & (weight > 0))
     if len(wrong):

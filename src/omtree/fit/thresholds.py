@@ -39,6 +39,8 @@ _TIME_SHARE = 0.4
 _FIRST_SHARE, _PROOF_SHARE, _HOPELESS_SHARE = 0.3, 0.6, 0.15
 #: Share of the time left for neighbourhoods when nothing is to come but the model and its check.
 _LAST_SHARE = 0.93
+#: Seconds that reading and checking a model takes for a row and a leaf, roughly.
+READING_SECONDS = 1e-8
 #: A tree with more leaves than this has too many cuts for the thresholds of a search.
 MOST_LEAVES = 40
 #: Steps of an exact search in a second, roughly.
@@ -220,6 +222,15 @@ class ThresholdSearch:
         left = self._deadline.remaining
         return Deadline(None if math.isinf(left) else share * left)
 
+    def _last_limit(self, part: _Part) -> Deadline:
+        """What is left but for the time that a large tree takes to be read off its rows and checked."""
+        left = self._deadline.remaining
+        if math.isinf(left):
+            return Deadline(None)
+        leaves = min(self._pose.max_leaves, part.training.total / self._pose.min_support)
+        after = READING_SECONDS * leaves * len(part.training)
+        return Deadline(max(_LAST_SHARE * left - after, 0.3 * left))
+
     def _hopeless(self, features: Sequence[Feature]) -> bool:
         """Whether a search over these features will hardly end in time."""
         if self._quick is None or math.isinf(self._deadline.remaining):
@@ -268,7 +279,7 @@ class ThresholdSearch:
             # Over fixed cuts the bound of the search holds for all of them.
             bound = 0.0 if coarse else found.bound
             patience = PATIENCE if math.isinf(self._deadline.remaining) else ENDLESS
-            limit = self._share(_LAST_SHARE)
+            limit = self._last_limit(part)
             tree = self._quick.search(part.training, features, coarse, limit, starts=starts, patience=patience)
             if tree is None or tree.value >= found.value:
                 return refined
