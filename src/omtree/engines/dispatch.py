@@ -317,7 +317,10 @@ class TreeSolver:
         if within_limits(problem, sums_of(problem, leaves_of(free.root))):
             return TreeAnswer(free.solution, free.root)
         started = deadline.elapsed
-        found = solve_summed(problem, splits=self.splits, max_children=self.max_children, deadline=deadline)
+        stopped: Status = "interrupted" if free.solution.status == "interrupted" else "time_limit"
+        # After Ctrl-C nothing long is begun.
+        limit = Deadline(0.0) if stopped == "interrupted" else deadline
+        found = solve_summed(problem, splits=self.splits, max_children=self.max_children, deadline=limit)
         seconds = {**free.solution.seconds, "sums": deadline.elapsed - started}
         if found.root is not None:
             return TreeAnswer(Solution((), "optimal", found.value, found.value, seconds=seconds), found.root)
@@ -326,9 +329,9 @@ class TreeSolver:
         # The trees of one leaf are soon looked at, and may be all that is known.
         stump = solve_summed(replace(problem, max_leaves=1))
         if stump.root is None:
-            return _no_tree("time_limit", free.solution.bound)
+            return _no_tree(stopped, free.solution.bound)
         bound = min(free.solution.bound, stump.value)
-        return TreeAnswer(Solution((), "time_limit", stump.value, bound, seconds=seconds), stump.root)
+        return TreeAnswer(Solution((), stopped, stump.value, bound, seconds=seconds), stump.root)
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
