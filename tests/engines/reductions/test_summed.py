@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from helpers.every_model import best_model, every_tree
 from helpers.reference_losses import error, on_rows
 from helpers.tiny_frames import code, random_grouped
 from omtree.constraints import Linear
+from omtree.deadline import Deadline
+from omtree.engines import dispatch
 from omtree.engines.reductions import listed_trees
 from omtree.engines.rules import listed_rules
+from omtree.engines.trees import TreeSolution
 from omtree.errors import InfeasibleError
+from omtree.problem.problem import Problem
 
 
 def conditions(rule: Any) -> int:
@@ -92,3 +97,29 @@ def test_out_of_time(structure: str) -> None:
     certificate = model.certificate_
     assert certificate.bound <= certificate.value
     assert all(check.met for check in certificate.constraints)
+
+
+def test_after_ctrl_c_nothing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the search without the sums was interrupted, the sums get no time, and the fit says that it was."""
+    given = []
+
+    def interrupted(
+        self: dispatch.TreeSolver, problem: Problem, deadline: Deadline, *, every_size: bool
+    ) -> TreeSolution:
+        return replace(search(self, problem, deadline, every_size=every_size), interrupted=True)
+
+    def listed_in(problem: Problem, *, deadline: Deadline | None = None, **options: Any) -> Any:
+        given.append(None if deadline is None else deadline.remaining)
+        return listed_trees.solve_summed(problem, deadline=deadline, **options)
+
+    search = dispatch.TreeSolver._search
+    monkeypatch.setattr(dispatch.TreeSolver, "_search", interrupted)
+    monkeypatch.setattr(dispatch, "solve_summed", listed_in)
+    X = pd.DataFrame({"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5})
+    model = omtree.OptimalTreeClassifier(
+        max_depth=2, min_samples_leaf=1, constraints=[Linear(lambda rule: len(rule.features), at_most=3)]
+    )
+    with pytest.warns(UserWarning, match="The fit was interrupted"):
+        model.fit(X, [0, 1, 1, 0] * 5)
+    assert model.certificate_.status == "interrupted"
+    assert given[0] == 0.0
