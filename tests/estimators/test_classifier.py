@@ -86,7 +86,7 @@ def test_every_training_row_meets_one_rule(structure: Any) -> None:
 def test_probabilities_are_the_shares_in_the_rule(structure: Any) -> None:
     """`predict_proba` gives the class shares of the row's rule, and its largest is the prediction."""
     X, y = flowers()
-    model = OptimalTreeClassifier(max_depth=1, structure=structure).fit(X, y)
+    model = OptimalTreeClassifier(max_depth=1, structure=structure, smoothing=0.0).fit(X, y)
     share = model.predict_proba(X)
     for row, rule in zip(share, model.apply(X), strict=True):
         weights = np.array(model.rules_[rule].class_weights)
@@ -299,7 +299,7 @@ def test_columns_that_do_not_vary_are_left_out_with_a_warning() -> None:
 def test_nothing_but_constant_columns(structure: Any) -> None:
     """Without a column that varies the model is the one rule without conditions, and optimal."""
     with pytest.warns(UserWarning, match="left out"):
-        model = OptimalTreeClassifier(structure=structure).fit(np.ones((5, 2)), [0, 1, 1, 1, 0])
+        model = OptimalTreeClassifier(structure=structure, smoothing=0.0).fit(np.ones((5, 2)), [0, 1, 1, 1, 0])
     assert [rule.conditions for rule in model.rules_] == [()]
     assert model.predict(np.zeros((3, 2))).tolist() == [1, 1, 1]
     assert (model.certificate_.status, model.certificate_.value) == ("optimal", 2.0)

@@ -23,6 +23,7 @@ from omtree.data.columns import as_row, check_labels, is_number_matrix
 from omtree.data.parsing.reading import ColumnReading
 from omtree.data.parsing.understand import given_readings, read_again
 from omtree.data.table import UNKNOWN, CodeArray, FloatArray
+from omtree.data.wording import counts_rows
 from omtree.deadline import Deadline
 from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
@@ -30,6 +31,7 @@ from omtree.fit.plan import Plan
 from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation, fit_sized
 from omtree.model.certificate import Certificate
+from omtree.model.contributions import Contributions
 from omtree.model.expectation import Expectation
 from omtree.model.leading import expectation_on
 from omtree.model.rules import RuleSet
@@ -45,7 +47,7 @@ from omtree.sources.samples import Training
 from omtree.sources.target import check_numbers, check_weights
 
 
-class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
+class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     """Which rule answers for a row, and smaller models of the same family."""
 
     n_features_in_: int
@@ -57,6 +59,7 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
     expectation_: Expectation
     cv_results_: dict[str, Any]
     origin_: Mapping[str, str]
+    _mean_weight: float
     _expected_by_size: Mapping[int, Expectation]
     _family: TreeFamily
     notes_: list[str]
@@ -106,6 +109,8 @@ class OptimalTreeBase(FitParameters, ModelFaces, Exports, BaseEstimator):  # typ
         self.rules_ = outcome.rules
         self.tree_ = outcome.tree
         self.certificate_ = certificate
+        masses = [weight for rule in outcome.rules for weight in rule.class_weights]
+        self._mean_weight = 1.0 if counts_rows(masses) else ready.total / len(ready)
         if outcome.family is not None:
             self._family = outcome.family
         if choice is not None:

@@ -14,6 +14,7 @@ from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
+from omtree.model.shares import class_shares
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
 from omtree.sources.cluster.frames import is_dask
@@ -93,11 +94,16 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     beta: float = parameter(
         1.0, "float", 'With ``objective="fbeta"``: how many times as much as precision recall counts.'
     )
-    smoothing: float = parameter(
-        0.0,
+    smoothing: float | None = parameter(
+        None,
         "float",
-        "Weight that `predict_proba` adds to every class of a rule; 1 is Laplace's rule.",
-        fits(lambda value: is_number(value) and 0 <= value < math.inf, "a number of at least 0"),
+        "Rows that `predict_proba` adds to every class of a rule, so that few rows make no certainty: 0 adds none, 1 "
+        "is Laplace's rule. None adds two rows, shared among the classes: by which seven rows of one of "
+        "two classes make a probability of 0.89, not 1.",
+        fits(
+            lambda value: value is None or (is_number(value) and 0 <= value < math.inf),
+            "None or a number of at least 0",
+        ),
     )
     positive: Any = parameter(
         None,
@@ -198,7 +204,13 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         if is_dask(X):
             return self._lazily(X, "predict_proba")  # type: ignore[no-any-return]
         rule = self.apply(X)
-        weights = np.empty((len(self.rules_), len(self.classes_)))
-        weights[:, self._class_order] = [each.class_weights for each in self.rules_]
-        weights += self.smoothing
-        return np.asarray((weights / weights.sum(axis=1, keepdims=True))[rule])
+        return self._leaf_values()[rule]
+
+    def _objective(self) -> Objective:
+        return find_objective(self.objective, "classification", {"costs": self.costs, "beta": self.beta})
+
+    def _leaf_values(self) -> FloatArray:
+        """The probability of each class, in the order of ``classes_``, in each rule."""
+        shares = np.empty((len(self.rules_), len(self.classes_)))
+        shares[:, self._class_order] = class_shares(self.rules_, self.smoothing, vars(self).get("_mean_weight", 1.0))
+        return shares

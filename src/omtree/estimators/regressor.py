@@ -116,6 +116,9 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         self._fit(X, read, groups, cv_groups, objective, deadline)
         return self
 
+    def _objective(self) -> Objective:
+        return find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
+
     @property
     def r2_by_leaves_(self) -> FloatArray:
         """The share of the variance that the best tree with at most 1, 2, ... leaves explains."""

@@ -76,6 +76,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
         "model": _model_out(model.rules_, model.tree_),
         "sizes": None if family is None else _sizes_out(family),
         "certificate": to_plain(dataclasses.asdict(model.certificate_))["pairs"],
+        "mean_weight": float(vars(model).get("_mean_weight", 1.0)),
         "validation": validation_out(model),
         "origin": {name: str(text) for name, text in vars(model).get("origin_", {}).items()},
     }
@@ -119,6 +120,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         trees, losses = _sizes_in(document["sizes"], features, labels)
         model._family = BuiltFamily(trees, losses, proven=bool(document["sizes"]["proven"]))
     model.certificate_ = _certificate_in(document["certificate"])
+    model._mean_weight = number(document.get("mean_weight", 1.0))
     # Models of 0.1 were not judged on new rows.
     if document.get("validation") is not None:
         validation_in(document["validation"], model)

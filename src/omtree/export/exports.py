@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.utils.validation import check_is_fitted
@@ -103,12 +104,14 @@ class Exports:
 
         return mermaid.to_mermaid(_fitted(self), direction)
 
-    def explain(self, X: Any) -> list[Explanation]:
+    def explain(self, X: Any, fixed: Sequence[str] = ()) -> list[Explanation]:
         """Why the model says what it says of each row, and the smallest change that would change its mind.
 
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
+        fixed : sequence of str
+            Columns that cannot be changed, such as an age: the change does without them.
 
         Returns
         -------
@@ -117,7 +120,7 @@ class Exports:
         """
         from omtree.model.explain import explain
 
-        return explain(_fitted(self), X)
+        return explain(_fitted(self), X, fixed)
 
 
 def _fitted(model: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from omtree.data.parsing.moments import Part
 from omtree.data.parsing.reading import ColumnReading, part_parents
 from omtree.data.table import Feature, Pooled
+from omtree.model.shares import class_shares
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -109,8 +110,9 @@ class Logic:
         shares: tuple[tuple[float, ...], ...] = ()
         if rules.classes:
             # As `predict_proba` has them, to the last digit.
-            weights = np.array([rule.class_weights for rule in rules]) + vars(model).get("smoothing", 0.0)
-            shares = tuple(map(tuple, (weights / weights.sum(axis=1, keepdims=True)).tolist()))
+            known = vars(model)
+            found = class_shares(rules, known.get("smoothing", 0.0), known.get("_mean_weight", 1.0))
+            shares = tuple(map(tuple, found.tolist()))
         return cls(
             tuple(sorted((rules.features[f] for f in asked), key=lambda feature: feature.column)),
             None if tree is None else _branching(tree, 0),

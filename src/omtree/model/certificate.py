@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from omtree.data.wording import number
+from omtree.model.notebook_html import html_table
 
 if TYPE_CHECKING:
     from omtree.constraints.audit import ConstraintCheck
@@ -125,6 +127,11 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, the two gaps included."""
         return {**asdict(self), "seconds": dict(self.seconds), "gap": self.gap, "lp_gap": self.lp_gap}
+
+    def _repr_html_(self) -> str:
+        verdict, *lines = str(self).splitlines()
+        pairs = [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in lines]
+        return html_table((), [pair if len(pair) == 2 else ["", *pair] for pair in pairs], verdict)
 
     def __str__(self) -> str:
         value = number(self.value)

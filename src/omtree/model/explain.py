@@ -14,6 +14,7 @@ from omtree.data.column import Column
 from omtree.data.table import UNKNOWN, CodeArray, Feature
 from omtree.data.wording import amount, answer, counts_rows, number, show_level, show_value
 from omtree.export.logic import predicts_as_tree
+from omtree.model.notebook_html import steps
 from omtree.problem.graph import Condition
 
 if TYPE_CHECKING:
@@ -97,6 +98,10 @@ class Explanation:
     support: str
     change: Change | None
 
+    def _repr_html_(self) -> str:
+        after = str(self.change) if self.change is not None else ""
+        return steps(f"{answer(self.prediction)} ({self.support})", map(str, self.steps), after)
+
     def __str__(self) -> str:
         lines = [f"prediction: {answer(self.prediction)}  ({self.support})"]
         if self.matches is None or self.matches == 1:
@@ -120,7 +125,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(model: OptimalTreeBase, X: Any) -> list[Explanation]:
+def explain(model: OptimalTreeBase, X: Any, fixed: Sequence[str] = ()) -> list[Explanation]:
     """Explain the answer for every row.
 
     The smallest change is one of as few columns as possible; among those the one that moves numbers and ordered values
@@ -131,6 +136,8 @@ def explain(model: OptimalTreeBase, X: Any) -> list[Explanation]:
     ----------
     model : fitted model
     X : array or data frame, shape (n_samples, n_features)
+    fixed : sequence of str
+        Columns that cannot be changed, such as an age.
 
     Returns
     -------
@@ -152,7 +159,12 @@ def explain(model: OptimalTreeBase, X: Any) -> list[Explanation]:
     used = sorted({condition.feature for rule in rules for condition in rule.conditions})
     answers = _apply(model, codes)
     matched = None if predicts_as_tree(model) else np.asarray(rules.matches(codes).sum(axis=1))
-    groups = {feature: _groups(model, feature) for feature in used}
+    known = {reading.name for reading in model.reading_} | {feature.name for feature in rules.features}
+    unknown = [name for name in fixed if name not in known]
+    if unknown:
+        raise ValueError(f"fixed names the column {unknown[0]!r}, which the model does not know.")
+    may_change = [feature for feature in used if rules.features[feature].name not in set(fixed)]
+    groups = {feature: _groups(model, feature) for feature in may_change}
     found = []
     for row, rule in enumerate(answers.tolist()):
         own = codes[:, row]

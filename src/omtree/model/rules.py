@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import CodeArray, Feature
-from omtree.data.wording import number
+from omtree.data.wording import answer, counts_rows, number
+from omtree.model.notebook_html import html_table
 from omtree.model.rule_facts import Reader, TargetSummary
 from omtree.problem.graph import Condition
 from omtree.problem.problem import Path
@@ -175,6 +176,19 @@ class RuleSet(Sequence[Rule]):
         from omtree.model.text import rules_to_text
 
         return rules_to_text(self)
+
+    def _repr_html_(self) -> str:
+        lines = [
+            [
+                str(place),
+                " and ".join(str(condition) for condition in rule.conditions) or "always",
+                answer(rule.prediction, self.classes),
+                number(rule.support),
+            ]
+            for place, rule in enumerate(self.rules, start=1)
+        ]
+        counted = "rows" if counts_rows([rule.support for rule in self.rules]) else "weight"
+        return html_table(("#", "rule", "answer", counted), lines)
 
     def __repr__(self) -> str:
         return f"<RuleSet of {len(self)} rules, depth {self.depth}>"

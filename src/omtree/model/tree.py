@@ -195,6 +195,10 @@ class Tree:
     def __repr__(self) -> str:
         return f"<Tree of {len(self.nodes)} nodes, {self.n_leaves} leaves, depth {self.depth}>"
 
+    def route(self, node: int) -> npt.NDArray[np.intp]:
+        """The child of an inner node that each code of its feature leads to."""
+        return self._routes[node]
+
     @cached_property
     def regions(self) -> tuple[dict[int, frozenset[int]], ...]:
         """Of each rule, the codes that lead to it: by feature, those never seen in training and `UNKNOWN` included."""
