@@ -68,11 +68,12 @@ def test_numbers_are_those_of_scikit_learn() -> None:
     """For a number the loss is the mean squared error of cross_val_score at every size."""
     X, y = load_diabetes(return_X_y=True)
     folds = KFold(3, shuffle=True, random_state=0)
-    model = OptimalTreeRegressor(max_depth=2, max_leaves="auto", cv=folds, n_bins=4).fit(X[:, :4], y)
+    fixed = {"max_depth": 2, "n_bins": 4, "binning": "quantile"}
+    model = OptimalTreeRegressor(max_leaves="auto", cv=folds, **fixed).fit(X[:, :4], y)
     for place, leaves in enumerate(model.cv_results_["leaves"]):
         found = []
         for train, test in folds.split(X):
-            part = OptimalTreeRegressor(max_depth=2, n_bins=4).fit(X[train, :4], y[train])
+            part = OptimalTreeRegressor(**fixed).fit(X[train, :4], y[train])
             found.append(np.mean((part.with_leaves(int(leaves)).predict(X[test, :4]) - y[test]) ** 2))
         np.testing.assert_allclose(model.cv_results_["fold_test_losses"][:, place], found)
     best = model.cv_results_["leaves"][model.cv_results_["mean_test_loss"].argmin()]
@@ -179,7 +180,9 @@ def test_every_objective_is_judged_by_itself(estimator: Any, objective: str) -> 
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     target = (y > 140).astype(int) if estimator is OptimalTreeClassifier else y
     rows = np.arange(len(X))
-    model = estimator(max_depth=2, max_leaves="auto", objective=objective, n_bins=4, cv=[(rows, rows)] * 2)
+    model = estimator(
+        max_depth=2, max_leaves="auto", objective=objective, n_bins=4, binning="quantile", cv=[(rows, rows)] * 2
+    )
     model.fit(X[["bmi", "bp", "s5"]], target)
     value = model.certificate_.value
     mean = value if objective in ("balanced_error", "f1") else value / len(X)

@@ -37,22 +37,39 @@ def mean_loss(
     An objective of your own is judged by errors, or by squared distances, unless it says what answers cost.
     """
     target, weight = samples.target, samples.weight / samples.weight.sum()
-    paid = _price(rules, constraints) @ np.bincount(owner, weights=weight, minlength=len(rules))
+    shares = np.bincount(owner, weights=weight, minlength=len(rules))
     if target.is_number:
         predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
-        return float(weight @ objective.distances(target.values, predicted) + paid)
+        return float(weight @ objective.distances(target.values, predicted) + _price(rules, constraints) @ shares)
     n_classes = len(target.classes)
     flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
-    masses = flat.reshape(len(rules), n_classes)
+    masses: FloatArray = flat.astype(np.float64).reshape(len(rules), n_classes)
+    return _class_loss(objective, rules, masses, constraints)
+
+
+def training_loss(objective: Objective, rules: RuleSet, constraints: Sequence[Constraint] = ()) -> float:
+    """The same on the samples that the rules were fitted to, which their own facts suffice for."""
+    total = rules.support
+    if not rules.classes:
+        paid = _price(rules, constraints) @ np.array([rule.support for rule in rules])
+        return float((sum(rule.loss for rule in rules) + paid) / total)
+    masses = np.array([rule.class_weights for rule in rules]) / total
+    return _class_loss(objective, rules, masses, constraints)
+
+
+def _class_loss(objective: Objective, rules: RuleSet, masses: FloatArray, constraints: Sequence[Constraint]) -> float:
+    """From the weight of each class in each rule; all together weigh one."""
+    n_classes = masses.shape[1]
     labels = np.array([rule.label for rule in rules])
     confusion = np.zeros((n_classes, n_classes))
     np.add.at(confusion.T, labels, masses)
     if isinstance(objective, Score):
         return 1.0 - objective.score(confusion)
+    paid = float(_price(rules, constraints) @ masses.sum(axis=1))
     if isinstance(objective, LabelCosts):
-        return float((confusion * objective.matrix(confusion.sum(axis=1))).sum() + paid)
+        return float((confusion * objective.matrix(confusion.sum(axis=1))).sum()) + paid
     shares = np.array([rule.class_weights for rule in rules])
-    return float((masses * objective.charges(labels, shares)).sum() + paid)
+    return float((masses * objective.charges(labels, shares)).sum()) + paid
 
 
 def tally(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training, trained: Training) -> Tally:

@@ -16,7 +16,7 @@ from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support
 from omtree.fit.folds import Fold, in_words, make_folds
-from omtree.fit.held_out import mean_loss, owners, tally
+from omtree.fit.held_out import mean_loss, owners, tally, training_loss
 from omtree.model.expectation import Expectation
 from omtree.model.leading import measure_of
 from omtree.model.tally import Tally
@@ -263,11 +263,11 @@ def _judge_fold(
     def judge(size: int, outcome: Outcome) -> None:
         tree = outcome.tree if plan.structure == "tree" else None
         rules = outcome.rules
-        own, others = owners(rules, tree, part), owners(rules, tree, new)
+        owner = owners(rules, tree, new)
         judged[size] = Judged(
-            mean_loss(objective, rules, own, part, plan.constraints),
-            mean_loss(objective, rules, others, new, plan.constraints),
-            tally(rules, others, new, part),
+            training_loss(objective, rules, plan.constraints),
+            mean_loss(objective, rules, owner, new, plan.constraints),
+            tally(rules, owner, new, part),
         )
 
     try:
