@@ -120,6 +120,9 @@ def _coded(node: RawNode, features: Sequence[Feature], domains: dict[int, frozen
 def _codes(feature: Feature, part: Part) -> frozenset[int]:
     codes = set(part.codes)
     if feature.thresholds is not None:
-        edges = [-math.inf, *feature.thresholds.tolist(), math.inf]
-        codes = {b for b in range(feature.n_values) if part.low <= edges[b] and edges[b + 1] <= part.high}
+        first = 0 if part.low == -math.inf else int(np.searchsorted(feature.thresholds, part.low)) + 1
+        last = feature.n_values - 1
+        if part.high < math.inf:
+            last = int(np.searchsorted(feature.thresholds, part.high, side="right")) - 1
+        codes = set(range(first, last + 1))
     return frozenset(codes | ({feature.n_values} if part.missing and feature.has_missing else set()))

@@ -151,9 +151,10 @@ class ThresholdSearch:
         hopeless = self._hopeless(features)
         part = self._part(features, coarse, hopeless)
         first = self._first_tree(part, features, coarse, hopeless)
-        over = self._deadline.expired
-        if first is not None and part.is_all and (first.interrupted or first.proven or over):
-            return self._quickly(part, features, coarse, first, None)
+        if first is not None and part.is_all:
+            ended = first.interrupted or first.proven or self._deadline.expired
+            if ended or hopeless:
+                return self._quickly(part, features, coarse, first, None, go_on=not ended)
         rounds = 1
         if first is not None and coarse:
             # Where thresholds are no longer quantiles, a round is over.
@@ -167,7 +168,7 @@ class ThresholdSearch:
             part = _Part(self._training, is_all=True)
             # What the first tree is worth on all samples is not known yet.
             first = None if first is None else replace(first, value=math.inf, floor=0.0)
-        return self._quickly(part, features, coarse, first, refined)
+        return self._quickly(part, features, coarse, first, refined, go_on=True)
 
     def better_problem(self, features: tuple[Feature, ...], solve: Solve) -> Prepared:
         """The problem with thresholds for another engine or a longer solve, found in a part of the time left."""
@@ -264,25 +265,30 @@ class ThresholdSearch:
         coarse: Sequence[int],
         first: QuickTree | None,
         refined: Refined | None,
+        *,
+        go_on: bool,
     ) -> Refined:
-        """The best tree by neighbourhoods in the time left, unless that of a search is as good."""
+        """The best tree by neighbourhoods in the time left, unless that of a search is as good.
+
+        Without `go_on` it is the first one, as it is.
+        """
         assert self._quick is not None
         before = self._deadline.elapsed
         starts = [] if first is None else [first]
         bound, tree = 0.0, first
         if refined is not None:
-            found = refined.answer.solution
             starts.append(_known(refined, 0.0 if first is None else first.floor))
+            # Over fixed cuts the bound of the search holds for all of them.
+            bound = 0.0 if coarse else refined.answer.solution.bound
+        if go_on:
             greedy = greedy_tree(part.training, features, self._pose) if coarse else None
             if greedy is not None:
                 starts.append(QuickTree(greedy, math.inf, starts[0].floor))
-            # Over fixed cuts the bound of the search holds for all of them.
-            bound = 0.0 if coarse else found.bound
             patience = PATIENCE if math.isinf(self._deadline.remaining) else ENDLESS
             limit = self._last_limit(part)
             tree = self._quick.search(part.training, features, coarse, limit, starts=starts, patience=patience)
-            if tree is None or tree.value >= found.value:
-                return refined
+        if refined is not None and (tree is None or tree.value >= refined.answer.solution.value):
+            return refined
         assert tree is not None
         status: Status = "interrupted" if tree.interrupted else "time_limit"
         problem, answer = self._quick.answer(part.training, features, tree, bound, status, all_cuts=bool(coarse))
