@@ -102,10 +102,10 @@ def test_new_rows_are_read_as_in_training(run, tmp_path):
     path, model = tmp_path / "t.csv", tmp_path / "m.json"
     cells = {
         "a": lambda r: f"{2 * (r % 2)}.{100 + r},5" if r % 2 else f"{r},5",
-        "when": lambda r: f"{r % 28 + 1}.{r % 12 + 1}.2024",
+        "when": lambda r: f"{r // 2 % 28 + 1}.{r // 2 % 12 + 1}.2024",
     }
     path.write_text(lines(cells, ";"), encoding="utf-8")
-    assert fit(run, path, model, "--drop", "x").code == 0
+    assert fit(run, path, model, "--drop", "x", "-d", "1", "-l", "2").code == 0
     assert [str(c) for rule in load(model).rules_ for c in rule.conditions] == ["a < 1000", "a >= 1000"]
     (tmp_path / "new.csv").write_text("a\n2.100\n999\nn/a\n", encoding="utf-8")
     assert run("predict", str(model), str(tmp_path / "new.csv")).out.split()[1:3] == ["yes", "no"]
