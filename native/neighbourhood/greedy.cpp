@@ -46,7 +46,7 @@ Greedy::Greedy(const Task &task, Pace &pace) : task_(task), pace_(pace), every_v
             scale += std::abs(task.amount[j]);
         }
     }
-    least_gain_ = 1e-9 * scale;
+    least_gain_ = 1e-11 * scale;
     least_weight_ = task.min_support - 1e-10 * total;
 }
 
