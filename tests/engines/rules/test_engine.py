@@ -20,6 +20,9 @@ from omtree.data.table import Table
 from omtree.deadline import Deadline
 from omtree.engines.rules import Options, master, pricing, solve, start
 from omtree.engines.rules import column_generation as engine
+from omtree.engines.rules import run as steps
+from omtree.engines.rules.improve import Neighbourhoods
+from omtree.engines.rules.pool import ColumnPool
 from omtree.problem.graph import Condition
 from omtree.problem.problem import GlobalRow, Path, Problem, Solution
 
@@ -114,6 +117,7 @@ def test_some_constraints_are_infeasible_and_some_bind() -> None:
         Options(stabilise=False),
         Options(warm_start=False),
         Options(drop_columns=False),
+        Options(improve=False),
         Options(n_jobs=2),
         Options(batch=2, warm_start=False),
         PLAIN,
@@ -125,6 +129,7 @@ def test_some_constraints_are_infeasible_and_some_bind() -> None:
         "not stabilised",
         "cold start",
         "no dropping",
+        "no neighbourhoods",
         "two threads",
         "small batches",
         "plain",
@@ -151,20 +156,14 @@ def test_heuristic_pricing_first(options: Options, monkeypatch: pytest.MonkeyPat
 def test_dropping_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pool that must drop columns all the time ends at the same optimum."""
     dropped = []
-    keep = engine.ColumnPool.keep
+    keep = ColumnPool.keep
 
-    def counted(pool: engine.ColumnPool, columns: np.ndarray) -> None:
+    def counted(pool: ColumnPool, columns: np.ndarray) -> None:
         dropped.append(int((~columns).sum()))
         keep(pool, columns)
 
-    first = engine.Run.__init__
-
-    def small(self: engine.Run, *arguments: object) -> None:
-        first(self, *arguments)  # type: ignore[arg-type]
-        self.pool_limit = 12
-
-    monkeypatch.setattr(engine.ColumnPool, "keep", counted)
-    monkeypatch.setattr(engine.Run, "__init__", small)
+    monkeypatch.setattr(ColumnPool, "keep", counted)
+    monkeypatch.setattr(engine, "FIRST_POOL", 12)
     for seed in range(5):
         check_optimal(hard(seed), run(hard(seed).problem, Options(warm_start=False)))
     assert sum(dropped) > 0
@@ -313,7 +312,7 @@ def test_support_above_all_weight() -> None:
     assert solution.paths == ()
 
 
-@pytest.mark.parametrize("phase", ["start", "lp", "pricing", "proof"])
+@pytest.mark.parametrize("phase", ["start", "lp", "pricing", "improve", "proof"])
 def test_interrupt_ends_the_engine(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in any phase ends the work: the answer is the best model known."""
 
@@ -322,13 +321,15 @@ def test_interrupt_ends_the_engine(phase: str, monkeypatch: pytest.MonkeyPatch) 
 
     owner, name = {
         "start": (start, "tree_paths"),
-        "lp": (engine.Master, "solve"),
-        "pricing": (engine.RulePricer, "price"),
-        "proof": (engine, "search_cover"),
+        "lp": (master.Master, "solve"),
+        "pricing": (pricing.RulePricer, "price"),
+        "improve": (Neighbourhoods, "improve"),
+        "proof": (steps, "search_cover"),
     }[phase]
     monkeypatch.setattr(owner, name, interrupted)
     case = next(case for case in map(hard, range(40)) if case.lp() < case.best() - 0.5)
-    solution = run(case.problem, Options(warm_start=phase == "start"))
+    options = Options(warm_start=phase == "start", improve=phase == "improve")
+    solution = run(case.problem, options)
     assert solution.status == "interrupted"
     check_model(case.problem, solution)
     assert solution.bound <= case.best() + 1e-6

@@ -10,8 +10,8 @@ import pytest
 from helpers.general_rule_cases import KINDS, GeneralCase, general_case, with_conflicts
 from omtree.deadline import Deadline
 from omtree.engines.rules import Options, solve
-from omtree.engines.rules import column_generation as engine
 from omtree.engines.rules.mip import MipAnswer
+from omtree.engines.rules.run import Run
 from omtree.problem.problem import Path, Solution
 
 LINEAR = ("linear", "rectangular")
@@ -88,7 +88,7 @@ def test_both_tools_of_the_proof_know_conflicts(seed: int, tool: str, monkeypatc
     def gives_up(*_: object, **__: object) -> MipAnswer:
         return MipAnswer(np.empty(0, dtype=np.int32), np.inf, -np.inf, complete=False)
 
-    monkeypatch.setattr(engine.Run, other, gives_up)
+    monkeypatch.setattr(Run, other, gives_up)
     solution = run(case)
     assert solution.status == "optimal"
     assert solution.value == pytest.approx(best)

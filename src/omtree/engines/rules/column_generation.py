@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import logging
 import math
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
 from omtree.data.table import FloatArray
-from omtree.deadline import Deadline
-from omtree.engines.rules.answer import status_of, why_infeasible
-from omtree.engines.rules.cover import search_cover
-from omtree.engines.rules.master import Master
-from omtree.engines.rules.mip import MipAnswer, solve_mip
-from omtree.engines.rules.options import Options
-from omtree.engines.rules.pool import ColumnPool, Duals
-from omtree.engines.rules.pricing import PricedRules, RulePricer, general_pricer, native_pricer
-from omtree.engines.rules.rule_counts import IntArray
+from omtree.engines.rules.improve import Neighbourhoods
+from omtree.engines.rules.mip import MipAnswer
+from omtree.engines.rules.pool import Duals
+from omtree.engines.rules.pricing import PricedRules
+from omtree.engines.rules.run import LAST_TOLERANCE, Indices, Run
 from omtree.engines.rules.start import first_models
 from omtree.engines.rules.target_losses import PROOF_LIMIT, targets
-from omtree.problem.judge import make_judge
-from omtree.problem.loss_scale import extent_of
-from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import Path, Problem, Solution
-from omtree.progress import Event, Progress
+from omtree.problem.problem import Path
 
 logger = logging.getLogger(__name__)
 
-Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-#: Relative accuracy of the first and the last LP; reduced cost, relative to the total loss, that counts as zero.
+#: Relative accuracy of the first LP.
 FIRST_TOLERANCE = 1e-2
-LAST_TOLERANCE = 1e-6
-ZERO = 1e-9
 #: Columns above which the dearest are dropped; a little more each time.
 FIRST_POOL = 1500
 #: Most of the way from the LP's duals to the best ones known.
@@ -45,64 +30,23 @@ MOST_SMOOTHING = 0.8
 SHORTER_STEPS = 3
 #: Share of the time for generation where the MIP may have to find the model.
 WITHOUT_PROOF = 0.6
+#: The same where a proof is to come: without the LP's optimum it gets nowhere, but better models are still to be found.
+BEFORE_PROOF = 0.8
+#: Share of the time for looking around the best model, most rules to be looked at, and the shares of the gap within
+#: which they may be, tried one after the other.
+AROUND = 0.15
+MOST_AROUND = 8000
+GAP_SHARES = (0.5, 0.25, 0.12, 0.06, 0.03)
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
 
 
-class Run:
-    """One call of the engine: the best model and the best bound so far, and the phases that improve them."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        options: Options,
-        deadline: Deadline,
-        progress: Progress | None,
-    ) -> None:
-        self.plain = problem.plain and problem.conflict is None
-        judge = None if self.plain else make_judge(problem)
-        # Tolerances, here and in the MIP solver, are meant for losses in the order of 1.
-        extent = extent_of(problem, judge)
-        self.unit, self.integral = extent.unit, extent.integral
-        self.floor, self.worst = extent.floor, extent.worst
-        self.zero = ZERO * max(1.0, float(extent.row_price.sum()))
-        if self.plain:
-            problem = replace(problem, loss=LinearLoss(problem.costs / self.unit))
-        self.problem = problem
-        self.options = options
-        self.deadline = deadline
-        self.progress = progress
-        self.native = native_pricer(problem, options.n_jobs)
-        general = None if judge is None else general_pricer(problem, self.native, judge, self.unit)
-        self.pool = ColumnPool(problem, self.native, general)
-        self.pricer = RulePricer(problem, self.pool, self.native, options, general)
-        self.master = Master(problem, self.pool, extent.row_price, options.row_pace, options.seed)
-        self.bound = self.raw_bound = self.floor
-        self.value = math.inf
-        self.best: IntArray = np.empty(0, dtype=np.int32)
-        self.best_paths: tuple[Path, ...] = ()
-        self.best_duals: Duals | None = None
-        self.lp_value: float | None = None
-        self.exact_pricing = False
-        self.interrupted = False
-        self.ended = ""
-        self.iterations = 0
-        self.pool_limit = FIRST_POOL
-        self.seconds: dict[str, float] = {}
-
-    def run(self, start: Sequence[Path]) -> Solution:
-        """All phases; Ctrl-C ends them, and what is known by then is the answer."""
-        try:
-            if self.problem.table.weight.sum() < self.problem.min_support * (1.0 - 1e-9):
-                self.bound = math.inf  # not even a rule for all rows has enough support
-            else:
-                self._work(start)
-        except KeyboardInterrupt:
-            self.interrupted = True
-        return self._solution()
+class ExactRun(Run):
+    """Generates rules until the LP is solved, looks around the best model, and closes the gap by listing rules."""
 
     def _work(self, start: Sequence[Path]) -> None:
+        self.pool_limit = FIRST_POOL
         with self._phase("start"):
             for paths in first_models(self.pool, start, self.options, self.deadline):
                 self._offer_paths(paths)
@@ -110,6 +54,9 @@ class Run:
             with self._phase("tables"):
                 self.pool.counts.make_tables(self.deadline)
         self._generate()
+        if self.options.improve and not self._done():
+            with self._phase("improve"):
+                self._look_around()
         if self.options.proof:
             with self._phase("proof"):
                 self._prove()
@@ -119,10 +66,6 @@ class Run:
 
     # Phases
 
-    def _offer_paths(self, paths: Sequence[Path]) -> None:
-        """Adds the rules among them that fit the problem; all together they may be a model."""
-        self._offer(self.pool.add_paths([path for path in paths if self.pool.fits(path)]))
-
     def _generate(self) -> None:
         """Adds rules (and rows) until the LP is solved, or nothing better can come of it."""
         options = self.options
@@ -130,7 +73,7 @@ class Run:
         share = 0.0
         # Where no proof is to come, or no good start, the model is found by the MIP, which needs its part of the time.
         alone = not options.proof or (not self.plain and math.isfinite(self.deadline.remaining))
-        deadline = self._part_of_time(WITHOUT_PROOF) if alone else self.deadline
+        deadline = self._part_of_time(WITHOUT_PROOF if alone else BEFORE_PROOF)
         while not deadline.expired and not options.reached(self.iterations, len(self.pool)):
             self.iterations += 1
             with self._phase("lp"):
@@ -184,16 +127,19 @@ class Run:
                 break
         return new_columns
 
-    def _price(self, duals: Duals) -> tuple[int, bool]:
-        """Adds the rules that pricing finds: how many are new, and whether the bound rose."""
-        priced = self.pricer.price(duals, self.zero, self.deadline)
-        new_columns = self.pool.add(priced.conditions, priced.label)
-        if new_columns == 0 and not priced.proven and self.options.pricing != "ksp":
-            # The heuristic knows nothing new; that proves nothing.
-            priced = self.pricer.price_exactly(duals, self.zero, self.deadline)
-            new_columns = self.pool.add(priced.conditions, priced.label)
-        self.exact_pricing = priced.proven
-        return new_columns, priced.proven and self._raise_bound(duals, priced.least)
+    def _look_around(self) -> None:
+        """Better models near the best one, over the rules of least reduced cost."""
+        if self.best_duals is None or self.problem.conflict is not None or not math.isfinite(self.value):
+            return
+        deadline = self._part_of_time(AROUND)
+        for share in GAP_SHARES:
+            below = self._within(self.raw_bound + share * (self.value - self.raw_bound))
+            found = self.pricer.enumerate(self.best_duals, below, MOST_AROUND, deadline)
+            if not found.overflow or deadline.expired:
+                break
+        self.pool.add(found.conditions, found.label)
+        step = 1.0 if self.integral else self._tolerance()
+        self._improve(Neighbourhoods(self.pool, self.best_duals, step, self.options.seed), deadline)
 
     def _prove(self) -> None:
         """Raises the bound in stages until it meets the best model.
@@ -254,61 +200,6 @@ class Run:
         keep[self.best] = True
         return np.flatnonzero(keep)
 
-    def _mip(
-        self, candidates: Indices, deadline: Deadline, cutoff: float = math.inf, gap: float | None = None
-    ) -> MipAnswer:
-        if gap is None:
-            gap = self.options.gap if math.isinf(cutoff) else 0.0
-        self.pool.model_rows.include(self.master.rows)
-        answer = solve_mip(
-            self.pool,
-            candidates,
-            self.best if math.isinf(cutoff) else np.empty(0, dtype=np.int32),
-            cutoff=cutoff,
-            integral=self.integral,
-            gap=gap,
-            deadline=deadline,
-            seed=self.options.seed,
-        )
-        self._offer(answer.columns)
-        self._report("mip")
-        return answer
-
-    def _cover(
-        self, candidates: Indices, reduced_cost: FloatArray, target: float, deadline: Deadline, bound: float
-    ) -> MipAnswer:
-        self.pool.model_rows.include(self.master.rows)
-        answer = search_cover(
-            self.pool,
-            candidates,
-            reduced_cost,
-            bound=bound - self.zero,
-            cutoff=target,
-            integral=self.integral,
-            deadline=deadline,
-        )
-        self._offer(answer.columns)
-        return answer
-
-    def _offer(self, columns: IntArray) -> None:
-        """Takes these columns as the best model if they are one and are better, or as good with fewer rules."""
-        if len(columns) and self.pool.is_model(columns):
-            value = float(self.pool.loss[columns].sum())
-            fewer = value <= self.value and len(columns) < len(self.best)
-            if fewer or value < self.value - self.zero:
-                self.value, self.best = value, np.asarray(columns)
-                self.best_paths = tuple(self.pool.path(j) for j in columns)
-
-    def _raise_bound(self, duals: Duals, least: float) -> bool:
-        """The Lagrangian bound of these duals; whether it is the best so far."""
-        raw = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, least)
-        if math.isnan(raw) or (self.best_duals is not None and raw <= self.raw_bound):
-            return False
-        self.best_duals, self.raw_bound = duals, raw
-        rounded = math.ceil(raw - 1e-6) if self.integral and math.isfinite(raw) else raw
-        self.bound = math.inf if raw > self.worst else max(self.bound, min(self.value, rounded))
-        return True
-
     def _drop_columns(self, duals: Duals) -> None:
         """Drops columns that no better model can use, and the dearest ones of a pool that has grown too large."""
         if len(self.pool) <= self.pool_limit:
@@ -319,62 +210,3 @@ class Run:
         keep[self.best] = True
         self.best = np.cumsum(keep)[self.best].astype(np.int32) - 1
         self.pool.keep(keep)
-
-    # Bookkeeping
-
-    def _part_of_time(self, share: float) -> Deadline:
-        """A share of the time left; of unlimited time, a share of an hour."""
-        return Deadline(share * min(self.deadline.remaining, 3600.0))
-
-    def _tolerance(self) -> float:
-        """Difference of value and bound that is taken for none."""
-        return max(self.zero, LAST_TOLERANCE * max(1.0 if self.integral else 0.0, abs(self.value)))
-
-    def _done(self) -> bool:
-        if not math.isfinite(self.value):
-            return self.bound == math.inf
-        return self.value - self.bound <= 0.1 * self._tolerance() or self._gap() <= self.options.gap
-
-    def _gap(self) -> float:
-        if not math.isfinite(self.value):
-            return math.inf
-        return max(0.0, self.value - self.bound) / max(abs(self.value), 1e-12) if self.value > self.bound else 0.0
-
-    @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
-
-    def _report(self, phase: str) -> None:
-        value, bound = self.value * self.unit, self.bound * self.unit
-        event = Event(phase, self.deadline.elapsed, value, bound, len(self.pool), len(self.master.rows))
-        if self.progress is not None:
-            self.progress(event)
-
-    def _solution(self) -> Solution:
-        proven = math.isfinite(self.value) and self.value - self.bound <= self._tolerance()
-        status = status_of(
-            self.value,
-            self.bound,
-            proven=proven,
-            interrupted=self.interrupted,
-            within_gap=self._gap() <= self.options.gap,
-            expired=self.deadline.expired,
-        )
-        return Solution(
-            paths=self.best_paths,
-            status=status,
-            value=self.value * self.unit,
-            bound=(self.value if proven else self.bound) * self.unit,
-            lp_value=None if self.lp_value is None else self.lp_value * self.unit,
-            exact_pricing=self.exact_pricing,
-            columns=len(self.pool),
-            rows=len(self.master.rows),
-            iterations=self.iterations,
-            seconds=dict(self.seconds),
-            ended=self.ended,
-            reason=why_infeasible(self.problem) if status == "infeasible" else "",
-        )

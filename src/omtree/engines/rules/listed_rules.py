@@ -20,12 +20,12 @@ import numpy.typing as npt
 from omtree.deadline import Deadline
 from omtree.engines.reductions.listed_trees import solve_summed
 from omtree.engines.rules.answer import status_of
-from omtree.engines.rules.column_generation import Run
 from omtree.engines.rules.mip import solve_mip
 from omtree.engines.rules.options import Options
 from omtree.engines.rules.pool import ColumnPool, Duals
 from omtree.engines.rules.pricing import RulePricer, general_pricer, native_pricer
 from omtree.engines.rules.rule_counts import IntArray
+from omtree.engines.rules.run import Run
 from omtree.engines.rules.solve import make_run
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Path, Problem, Solution, leaves_of

@@ -32,7 +32,7 @@ class Options:
         Ends of the generation phase; None means no limit.
     row_pace : int
         How fast coverage rows enter the LP, as a multiple of the usual number; 0 means all at once.
-    tables, stabilise, warm_start, drop_columns : bool
+    tables, stabilise, warm_start, drop_columns, improve : bool
         Accelerations that can be switched off one by one.
     proof : bool
         Whether to close the gap after the generation phase by enumeration and branching.
@@ -55,6 +55,7 @@ class Options:
     stabilise: bool = True
     warm_start: bool = True
     drop_columns: bool = True
+    improve: bool = True
     proof: bool = True
     gap: float = 0.0
     n_jobs: int = 1

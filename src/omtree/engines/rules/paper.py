@@ -9,9 +9,9 @@ import numpy as np
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.engines.rules.column_generation import Indices, Run
 from omtree.engines.rules.improve import Neighbourhoods
 from omtree.engines.rules.pool import Duals
+from omtree.engines.rules.run import Indices, Run
 from omtree.engines.rules.start import first_models
 from omtree.engines.rules.target_losses import targets
 from omtree.problem.problem import Path
@@ -150,7 +150,7 @@ class PaperRun(Run):
         bound = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, float(cost.min()))
         lower = max(self.floor, math.ceil(bound - 1e-6) if self.integral else bound)
         step = 1.0 if self.integral else self._tolerance()
-        around = Neighbourhoods(self.pool, duals, step, self.options.seed)
+        around = None if self.problem.conflict else Neighbourhoods(self.pool, duals, step, self.options.seed)
         seconds = FIRST_SECONDS
         while not self.deadline.expired and not self._is_met(lower):
             target, candidates = self._next_target(lower, cost, bound)
@@ -159,7 +159,8 @@ class PaperRun(Run):
             if answer.complete:
                 lower = self.value if len(answer.columns) else target + (1.0 if self.integral else 0.0)
                 continue
-            self._improve(around, Deadline(min(seconds, self.deadline.remaining)))
+            if around is not None:
+                self._improve(around, Deadline(min(seconds, self.deadline.remaining)))
             if self._is_met(lower):
                 break
             keep = cost <= self.value - step - bound + self.zero
@@ -179,14 +180,3 @@ class PaperRun(Run):
             if len(candidates) <= limit:
                 break
         return target, candidates
-
-    def _improve(self, around: Neighbourhoods, deadline: Deadline) -> None:
-        """Better models near the best one, until none is found."""
-        if self.problem.conflict is not None:
-            return
-        while not deadline.expired:
-            before = self.value
-            self._offer(around.improve(self.best, deadline))
-            self._report("mip")
-            if self.value >= before:
-                return

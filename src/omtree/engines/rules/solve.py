@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from omtree.deadline import Deadline
-from omtree.engines.rules.column_generation import Run
+from omtree.engines.rules.column_generation import ExactRun
 from omtree.engines.rules.options import Options
 from omtree.engines.rules.paper import PaperRun
+from omtree.engines.rules.run import Run
 from omtree.problem.problem import Path, Problem, Solution
 from omtree.progress import Progress
 
 
 def make_run(problem: Problem, options: Options, deadline: Deadline, progress: Progress | None) -> Run:
     """One call of the engine, ready to run."""
-    method = PaperRun if options.method == "paper" else Run
+    method: type[Run] = PaperRun if options.method == "paper" else ExactRun
     return method(problem, options, deadline, progress)
 
 
