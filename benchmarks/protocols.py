@@ -71,9 +71,17 @@ def paper_small() -> list[Task]:
     return [
         *_tasks(name, ("tree", "cart", "streed"), sets.SMALL, SMALL_DEPTHS, five, 60, 60),
         *_tasks(name, ("rules",), sets.SMALL, SMALL_DEPTHS, five, 60, 15),
+        *_tasks(name, ("paper",), sets.SMALL, SMALL_DEPTHS, five, 60, 60),
         *_tasks(name, PROGRAMS[:3], sets.SMALL, SMALL_DEPTHS, (0,), 60, 10),
         *_tasks(name, ("chaid",), sets.SMALL, SMALL_DEPTHS, five, 60, 60),
     ]
+
+
+def twenty() -> list[Task]:
+    """The same sets and depths over twenty splits, for differences that five cannot show; split by split."""
+    tasks = _tasks("twenty", ("tree", "cart"), sets.SMALL, SMALL_DEPTHS, range(20), 60, 60)
+    tasks += _tasks("twenty", ("rules", "paper"), sets.SMALL, SMALL_DEPTHS, range(20), 60, 15)
+    return sorted(tasks, key=lambda task: task.split)
 
 
 def ceiling() -> list[Task]:
@@ -132,7 +140,7 @@ def sample() -> list[Task]:
     name = "sample"
     few = ("monks-1", "balance-scale", "house-votes-84_complete")
     return [
-        *_tasks(name, ("tree", "cart", "streed", "rules"), few, (2, 3), (0, 1), 10, 5),
+        *_tasks(name, ("tree", "cart", "streed", "rules", "paper"), few, (2, 3), (0, 1), 10, 5),
         *_tasks(name, ("contree", "chaid", "gosdt", "dl85", "iai"), few, (2,), (0,), 10, 3),
         *_tasks(name, PROGRAMS, few[:2], (2,), (0,), 10, 2),
         *_tasks(name, ("tree", "cart"), ("htru2", "shuttle"), (2,), (0,), 20, 20),
@@ -142,6 +150,7 @@ def sample() -> list[Task]:
 
 PROTOCOLS: dict[str, Callable[[], list[Task]]] = {
     "paper-small": paper_small,
+    "twenty": twenty,
     "ceiling": ceiling,
     "paper-large": paper_large,
     "huge": huge,

@@ -45,6 +45,11 @@ def deviations(table: pd.DataFrame, value: str = "test") -> pd.DataFrame:
     return table.groupby([*ROW, "method"])[value].std(ddof=1).unstack("method")
 
 
+def counts(table: pd.DataFrame) -> pd.DataFrame:
+    """How many splits each method has on each data set and depth."""
+    return table.groupby([*ROW, "method"])["split"].nunique().unstack("method").fillna(0)
+
+
 def splits(table: pd.DataFrame) -> pd.Series:
     """The most splits that a method has."""
     return table.groupby(["method", *ROW])["split"].nunique().groupby("method").max()
@@ -65,6 +70,17 @@ def standard_error(ours: pd.Series, theirs: pd.Series, n_splits: int = 5) -> pd.
     """Of the difference of two means over so many splits, from the deviations over the splits."""
     both = pd.concat([ours.rename("ours"), theirs.rename("theirs")], axis=1)
     return np.sqrt((both["ours"] ** 2 + both["theirs"] ** 2) / n_splits)
+
+
+def lp_gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """By method and depth: mean and median of (IP - LP) / IP in per cent, instances with an LP value, and all of them.
+
+    A model without errors has no gap: its relaxation has none either.
+    """
+    ours = table[table["method"].isin(["rules", "paper"])]
+    gap = 100 * ours["lp_gap"].astype(float).where(ours["errors"] != 0, 0.0)
+    groups = ours.assign(gap=gap).groupby(["method", "depth"])["gap"]
+    return groups.agg(["mean", "std", "median", "count", "size"])
 
 
 def ceilings(rows: Iterable[dict[str, Any]]) -> pd.Series:

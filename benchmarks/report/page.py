@@ -14,6 +14,7 @@ from benchmarks.runner import ROOT
 FRAGMENTS = ("engines", "rules", "trees", "cuts", "accuracy", "objectives", "constraints", "disk")
 SECTIONS: tuple[Callable[[list[dict[str, Any]], Path], str], ...] = (
     sections.small,
+    sections.twenty,
     sections.large,
     sections.huge,
     sections.today,

@@ -137,24 +137,52 @@ def _times(frame: pd.DataFrame, pictures: Path) -> str:
         for depth in median.index
     ]
     text += "Median seconds of a fit:\n\n" + table(heads, lines) + "\n\n"
-    rules = frame[(frame["method"] == "rules") & frame["lp_gap"].notna()]
-    if len(rules):
-        gaps = (
-            rules.assign(gap=100 * rules["lp_gap"].astype(float))
-            .groupby("depth")["gap"]
-            .agg(["mean", "median", "count"])
-        )
-        cited = paper.by_depth("lp-gap-percent")[paper.OMT]
-        text += "Gap between the rules found and their linear relaxation, %, where that was solved to its end:\n\n"
-        text += table(
-            ["d", "mean", "median", "instances", "paper: mean"],
-            [
-                [d, f"{r['mean']:.2f}", f"{r['median']:.2f}", int(r["count"]), cited.get(d, "")]
-                for d, r in gaps.iterrows()
-            ],
-        )
-        text += "\n"
-    return text
+    return text + _lp_gaps(frame)
+
+
+def _lp_gaps(frame: pd.DataFrame) -> str:
+    """The paper's table of gaps, for every instance whose relaxation was solved."""
+    gaps = figures.lp_gaps(frame)
+    gaps = gaps[gaps["count"] > 0]
+    if gaps.empty:
+        return ""
+    cited = paper.by_depth("lp-gap-percent")[paper.OMT]
+    text = "Gap between the rules found and their linear relaxation, (IP - LP) / IP in %; for the paper's method the\n"
+    text += "relaxation is that over the rules it generated, as in the paper, otherwise that over all rules:\n\n"
+    heads = ["method", "d", "mean", "standard deviation", "median", "instances", "paper: mean"]
+    lines = [
+        [
+            TITLES[method],
+            depth,
+            *(f"{row[name]:.2f}" for name in ("mean", "std", "median")),
+            f"{row['count']:.0f} of {row['size']:.0f}",
+            cited.get(depth, ""),
+        ]
+        for (method, depth), row in gaps.iterrows()
+    ]
+    return text + table(heads, lines) + "\n"
+
+
+def twenty(rows: Rows, pictures: Path) -> str:
+    """Our methods and CART over twenty splits."""
+    frame = figures.frame(rows, "twenty")
+    if frame.empty:
+        return ""
+    mean, std, count = figures.means(frame), figures.deviations(frame), figures.counts(frame)
+    methods = _present(frame)
+    text = "## Twenty splits\n\n    python -m benchmarks run twenty --data DIR\n\n"
+    text += "Splits and tuning as above. Mean test accuracy, its standard error over the splits run so far, and how "
+    text += "many these are.\n\n"
+    lines = [
+        [*at, *(_with_error(mean.loc[at, m], std.loc[at, m], count.loc[at, m]) for m in methods)] for at in mean.index
+    ]
+    return text + table(["data", "d", *(TITLES[m] for m in methods)], lines) + "\n"
+
+
+def _with_error(mean: float, deviation: float, count: float) -> str:
+    if pd.isna(mean):
+        return ""
+    return f"{mean:.3f} ± {deviation / count**0.5:.3f} ({count:.0f})" if count > 1 else f"{mean:.3f} (1)"
 
 
 def large(rows: Rows, pictures: Path) -> str:

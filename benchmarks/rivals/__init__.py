@@ -10,6 +10,7 @@ from benchmarks.rivals.base import Absent, Fitted, Limits, Rival
 ADAPTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "tree": ("ours", "Ours", ("tree",)),
     "rules": ("ours", "Ours", ("rules",)),
+    "paper": ("ours", "Ours", ("paper",)),
     "cart": ("cart", "Cart", ()),
     "streed": ("streed", "Streed", ()),
     "gosdt": ("gosdt", "Gosdt", ()),
@@ -28,6 +29,7 @@ TITLES = {
     "tree": "omtree, tree",
     "rules": "omtree, rules",
     "best": "omtree, better of the two",
+    "paper": "omtree, the paper's method",
     "cart": "CART",
     "streed": "STreeD",
     "gosdt": "GOSDT",

@@ -1,4 +1,4 @@
-"""omtree itself: trees and rules."""
+"""omtree itself: trees, rules, and rules by the paper's method."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ BINS = (8, 5, 4, 3)
 
 
 class Ours:
-    """`OptimalTreeClassifier` with one structure; validation chooses bins and leaves."""
+    """`OptimalTreeClassifier` by one method; validation chooses bins and, but for the paper's method, leaves."""
 
-    def __init__(self, structure: Literal["tree", "rules"]) -> None:
-        self.name = structure
-        self.structure = structure
+    def __init__(self, method: Literal["tree", "rules", "paper"]) -> None:
+        self.name = method
+        self.structure = "tree" if method == "tree" else "rules"
+        self.preset = "paper" if method == "paper" else None
 
     def version(self) -> str:
         """Version of the package."""
@@ -31,7 +32,7 @@ class Ours:
     def grid(self, X: pd.DataFrame, depth: int) -> list[dict[str, Any]]:
         """Bins where there are numbers; leaves too for rules, whose smaller models need a fit of their own."""
         bins: list[dict[str, Any]] = [{"n_bins": n} for n in BINS] if has_numbers(X) else [{}]
-        if self.structure == "tree":
+        if self.structure == "tree" or self.preset == "paper":
             return bins
         if len(bins) > 1:
             return [{}]
@@ -44,6 +45,7 @@ class Ours:
         model = omtree.OptimalTreeClassifier(
             max_depth=depth,
             structure=self.structure,
+            preset=self.preset,
             min_samples_leaf=limits.support,
             time_limit=limits.seconds,
             n_jobs=limits.threads,
@@ -68,6 +70,7 @@ def _describe(model: Any, seconds: float) -> Fitted:
             "bound": certificate.bound,
             "gap": certificate.gap,
             "lp_gap": certificate.lp_gap,
+            "ended": certificate.ended,
             "phases": {phase: round(value, 4) for phase, value in certificate.seconds.items()},
         },
     )

@@ -31,7 +31,7 @@ def made_up(protocol: str) -> list[dict[str, Any]]:
             "proven": task.method not in ("cart", "chaid"),
             "errors": 10 * task.depth,
             "bound": 10.0 * task.depth,
-            "lp_gap": 0.01 if task.method == "rules" else None,
+            "lp_gap": {"rules": 0.01, "paper": 0.02}.get(task.method),
             "peak_mb": 100.0,
             "wall": 2.0,
             "n": 100,
@@ -181,3 +181,25 @@ def test_figures_above_what_is_possible_are_named() -> None:
     assert "monks-1 d=2" not in told
     assert "d=3" not in told
     assert sections._unreachable([]) == ""
+
+
+def test_gaps_of_every_instance() -> None:
+    """The table of gaps counts all instances of the paper's method; a model without errors has a gap of nothing."""
+    rows = made_up("paper-small")
+    for row in rows:
+        if row["method"] == "paper" and row["depth"] == 2:
+            row["errors"], row["lp_gap"] = 0, None
+    gaps = figures.lp_gaps(figures.frame(rows, "paper-small"))
+    assert (gaps.loc["paper", "count"] == 60).all()
+    assert gaps.loc["paper", "mean"].round(6).tolist() == [0.0, 2.0, 2.0, 2.0]
+    assert gaps.loc["rules", "mean"].round(6).tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_twenty_splits(tmp_path: Path) -> None:
+    """Mean, standard error and number of splits stand in every cell."""
+    rows = [row for row in made_up("twenty") if row["data"] == "monks-1" and row["depth"] == 2]
+    for row in rows:
+        row["test"] = 0.8 + 0.01 * (row["split"] % 2)
+    text = sections.twenty(rows, tmp_path)
+    assert text.count("0.805 ± 0.001 (20)") == 4
+    assert sections.twenty([], tmp_path) == ""
