@@ -54,18 +54,15 @@ void bind_pricing(nb::module_ &m) {
                      codes, {{codes.data(), codes.size()}, view(weight), n_classes, std::move(graph), n_threads}};
              })
         .def("price",
-             [](const BoundPricer &self, Matrix<double> value, std::optional<Vector<double>> condition_cost,
-                double constant, int max_depth, double min_support, double threshold, std::size_t limit,
-                bool stop_when_full, bool all_labels, double seconds, std::size_t k_best) {
+             [](const BoundPricer &self, Matrix<double> value, double constant, int max_depth, double min_support,
+                double threshold, std::size_t limit, bool stop_when_full, bool all_labels, double seconds,
+                std::size_t k_best) {
                  if (std::min(max_depth, static_cast<int>(self.pricer.graph().levels().size())) >
                      omtree::max_rule_length) {
                      throw nb::value_error("price: max_depth is more than the conditions a rule can hold");
                  }
                  PricingTask task;
                  task.value = {value.data(), value.size()};
-                 if (condition_cost) {
-                     task.condition_cost = view(*condition_cost);
-                 }
                  task.constant = constant;
                  task.max_depth = max_depth;
                  task.min_support = min_support;

@@ -151,8 +151,8 @@ void RulePool::absorb(RulePool &&other) {
 }
 
 void RulePool::compact() {
-    // Of the rules with one set of rows and one class the shortest stays: unless conditions have a cost of their own,
-    // what these rules cost differs by rounding only.
+    // Of the rules with one set of rows and one class the shortest stays: unless tests have prices, what these rules
+    // cost differs by rounding only.
     std::sort(rules_.begin(), rules_.end(), [this](const PricedRule &a, const PricedRule &b) {
         const double cost_a = costs_differ_ ? a.cost : 0.0;
         const double cost_b = costs_differ_ ? b.cost : 0.0;

@@ -1,7 +1,7 @@
 // Rules of least reduced cost over the feature graph.
 //
 // A row i whose rule predicts class c adds value[i, c] to the rule's reduced cost: its loss minus all duals that belong
-// to it. A rule costs  constant + sum of its condition costs + min over c of sum over its rows of value[i, c].
+// to it. A rule costs  constant + min over c of sum over its rows of value[i, c].
 #pragma once
 
 #include <array>
@@ -24,8 +24,7 @@ inline double with_tolerance(double support) {
 }
 
 struct PricingTask {
-    std::span<const double> value;          // rows x classes
-    std::span<const double> condition_cost; // one per condition of the graph, or empty
+    std::span<const double> value; // rows x classes
     double constant = 0.0;
     int max_depth = 1;
     double min_support = 0.0;
@@ -105,8 +104,7 @@ class Pricer {
 class RulePool {
   public:
     RulePool(const PricingTask &task)
-        : threshold_(task.threshold), limit_(task.limit),
-          costs_differ_(task.costs_differ || !task.condition_cost.empty()) {}
+        : threshold_(task.threshold), limit_(task.limit), costs_differ_(task.costs_differ) {}
     /// Rules that do not cost less than this need not be offered.
     double threshold() const { return threshold_; }
     void add(const PricedRule &rule);

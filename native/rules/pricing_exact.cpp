@@ -15,36 +15,9 @@ struct Search {
     const Stopwatch &watch;
     std::atomic<bool> &stop;
     double support;
-    std::vector<std::vector<double>> future; // [level][extra conditions]: least condition cost still to come
 
     std::size_t n_levels() const { return pricer.graph().levels().size(); }
-    double condition_cost(int condition) const {
-        return task.condition_cost.empty() ? 0.0 : task.condition_cost[static_cast<std::size_t>(condition)];
-    }
-    double future_cost(std::size_t level, int extra) const {
-        return future.empty() ? 0.0 : future[level][static_cast<std::size_t>(extra)];
-    }
 };
-
-/// Least sum of at most `extra` condition costs over levels >= l, one condition a level.
-std::vector<std::vector<double>> future_costs(const Pricer &pricer, const PricingTask &task) {
-    const auto &levels = pricer.graph().levels();
-    const auto depth = static_cast<std::size_t>(task.max_depth);
-    std::vector<std::vector<double>> table(levels.size() + 1, std::vector<double>(depth + 1, 0.0));
-    std::vector<double> gains;
-    for (std::size_t l = levels.size(); l-- > 0;) {
-        double least = 0.0;
-        for (int j = 0; j < levels[l].size(); ++j) {
-            least = std::min(least, task.condition_cost[static_cast<std::size_t>(levels[l].first + j)]);
-        }
-        gains.insert(std::upper_bound(gains.begin(), gains.end(), least), least);
-        for (std::size_t extra = 1; extra <= depth; ++extra) {
-            table[l][extra] = std::accumulate(
-                gains.begin(), gains.begin() + static_cast<std::ptrdiff_t>(std::min(extra, gains.size())), 0.0);
-        }
-    }
-    return table;
-}
 
 /// One thread's walk: buffers for each depth, and the rules it has met.
 class Walk {
@@ -53,16 +26,14 @@ class Walk {
         : search_(search), pool_(search.task), frames_(static_cast<std::size_t>(search.task.max_depth) + 1) {}
 
     /// Looks at all rules that extend `rule` by conditions of levels from `first` on.
-    void extend(const PricedRule &rule, double rule_conditions_cost, std::span<const std::int32_t> rows,
-                std::size_t first) {
+    void extend(const PricedRule &rule, std::span<const std::int32_t> rows, std::size_t first) {
         for (std::size_t l = first; l < search_.n_levels() && !stopped(); ++l) {
-            extend_at(rule, rule_conditions_cost, rows, l, 0, search_.pricer.graph().levels()[l].size());
+            extend_at(rule, rows, l, 0, search_.pricer.graph().levels()[l].size());
         }
     }
 
     /// The same for the conditions [from, to) of one level, and for what follows them.
-    void extend_at(const PricedRule &rule, double rule_conditions_cost, std::span<const std::int32_t> rows,
-                   std::size_t l, int from, int to) {
+    void extend_at(const PricedRule &rule, std::span<const std::int32_t> rows, std::size_t l, int from, int to) {
         const Level &level = search_.pricer.graph().levels()[l];
         Frame &frame = frames_[static_cast<std::size_t>(rule.length)];
         const bool last = rule.length + 1 >= search_.task.max_depth || l + 1 >= search_.n_levels();
@@ -81,19 +52,16 @@ class Walk {
             if (sums[search_.stats.weight_slot()] < search_.support || count == 0.0) {
                 continue;
             }
-            // A condition that all rows meet changes nothing, unless it has a cost of its own.
-            if (count == n_rows && search_.task.condition_cost.empty()) {
+            // A condition that all rows meet changes nothing.
+            if (count == n_rows) {
                 continue;
             }
-            const double conditions_cost = rule_conditions_cost + search_.condition_cost(level.first + j);
-            const double fixed = search_.task.constant + conditions_cost;
+            const double fixed = search_.task.constant;
             const int label = search_.stats.best_label(sums);
             const double cost = fixed + sums[label];
             least_ = std::min(least_, cost);
             const bool wanted = cost < search_.task.threshold && cost <= pool_.threshold();
-            const bool deeper = !last && fixed + search_.stats.bound(sums) +
-                                                 search_.future_cost(l + 1, search_.task.max_depth - rule.length - 1) <=
-                                             pool_.threshold();
+            const bool deeper = !last && fixed + search_.stats.bound(sums) <= pool_.threshold();
             if (!wanted && !deeper) {
                 continue;
             }
@@ -116,7 +84,7 @@ class Walk {
                 if (stopped()) {
                     return;
                 }
-                descend(next, conditions_cost, rows, l, j, frame);
+                descend(next, rows, l, j, frame);
             }
         }
     }
@@ -158,8 +126,7 @@ class Walk {
 
     bool stopped() const { return search_.stop.load(std::memory_order_relaxed); }
 
-    void descend(const PricedRule &next, double conditions_cost, std::span<const std::int32_t> rows, std::size_t l,
-                 int j, Frame &frame) {
+    void descend(const PricedRule &next, std::span<const std::int32_t> rows, std::size_t l, int j, Frame &frame) {
         const Level &level = search_.pricer.graph().levels()[l];
         const std::uint8_t *codes = search_.pricer.codes_of(level.feature);
         const CodeSet &set = level.sets[static_cast<std::size_t>(j)];
@@ -169,7 +136,7 @@ class Walk {
             frame.rows[n] = i;
             n += contains(set, codes[i]);
         }
-        extend(next, conditions_cost, {frame.rows.data(), n}, l + 1);
+        extend(next, {frame.rows.data(), n}, l + 1);
     }
 
     std::uint64_t hash_of(const Level &level, int j, std::span<const std::int32_t> rows, Frame &frame) const {
@@ -215,10 +182,7 @@ PricingResult Pricer::exact(const PricingTask &task, const std::atomic<bool> &ca
     const RowStats stats(*this, task);
     const Stopwatch watch(task.seconds, cancelled);
     std::atomic<bool> stop{false};
-    Search search{*this, task, stats, watch, stop, with_tolerance(task.min_support), {}};
-    if (!task.condition_cost.empty()) {
-        search.future = future_costs(*this, task);
-    }
+    const Search search{*this, task, stats, watch, stop, with_tolerance(task.min_support)};
     std::vector<std::int32_t> all(n_rows());
     std::iota(all.begin(), all.end(), 0);
     std::vector<double> root_sums;
@@ -237,7 +201,7 @@ PricingResult Pricer::exact(const PricingTask &task, const std::atomic<bool> &ca
         std::atomic<std::size_t> next{0};
         const auto work = [&](Walk &walk) {
             for (std::size_t u = next++; u < units.size() && !stop; u = next++) {
-                walk.extend_at(root, 0.0, all, units[u].first, units[u].second, units[u].second + 1);
+                walk.extend_at(root, all, units[u].first, units[u].second, units[u].second + 1);
             }
         };
         std::vector<std::thread> threads;

@@ -14,7 +14,6 @@ using Rows = std::shared_ptr<const std::vector<std::int32_t>>;
 
 struct PartialPath {
     PricedRule rule;
-    double conditions_cost = 0.0;
     Rows rows;
 };
 
@@ -25,7 +24,6 @@ struct Extension {
     std::size_t parent;
     int node;
     int label;
-    double conditions_cost;
     std::uint64_t rows_hash;
 };
 
@@ -109,8 +107,8 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
                 for (const std::int32_t i : *path.rows) {
                     hashes[codes[i]] += row_hash_[static_cast<std::size_t>(i)];
                 }
-                lists[t][skip].push_back({path.rule.cost, path.rule.length, p, level.size(), path.rule.label,
-                                          path.conditions_cost, path.rule.rows_hash});
+                lists[t][skip].push_back(
+                    {path.rule.cost, path.rule.length, p, level.size(), path.rule.label, path.rule.rows_hash});
                 for (int j = 0; j < level.size(); ++j) {
                     const double *s = sums.data() + static_cast<std::size_t>(j) * width;
                     const double count = s[stats.count_slot()];
@@ -119,17 +117,13 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
                         continue;
                     }
                     ++looked_at[t];
-                    const int condition = level.first + j;
-                    const double extra =
-                        task.condition_cost.empty() ? 0.0 : task.condition_cost[static_cast<std::size_t>(condition)];
                     const int label = stats.best_label(s);
                     std::uint64_t hash = 0;
                     for (unsigned code = 0; code < hashes.size(); ++code) {
                         hash += contains(level.sets[static_cast<std::size_t>(j)], code) ? hashes[code] : 0;
                     }
                     auto &list = lists[t][static_cast<std::size_t>(j)];
-                    list.push_back({task.constant + path.conditions_cost + extra + s[label], path.rule.length + 1, p, j,
-                                    label, path.conditions_cost + extra, hash});
+                    list.push_back({task.constant + s[label], path.rule.length + 1, p, j, label, hash});
                     if (list.size() > 4 * k + 1024) {
                         keep_best(list, k);
                     }
@@ -150,7 +144,6 @@ PricingResult Pricer::shortest_paths(const PricingTask &task, std::size_t k, con
                     next.rule.label = extension.label;
                     next.rule.rows_hash = extension.rows_hash;
                     next.rule.conditions[static_cast<std::size_t>(next.rule.length++)] = level.first + extension.node;
-                    next.conditions_cost = extension.conditions_cost;
                     visit(next);
                     if (next.rule.length >= task.max_depth) {
                         continue; // complete: it has nowhere to go

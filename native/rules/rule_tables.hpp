@@ -29,7 +29,7 @@ struct RuleTable {
 /// What to look for in the tables: a rule costs what its rows' statistics are worth, less the prices of those rows that
 /// have one of their own.
 struct TableTask {
-    PricingTask rules;                  // `value` and `condition_cost` are not used
+    PricingTask rules;                  // `value` is not used
     std::span<const double> worth;      // slots x labels: what a unit of each slot adds to the cost under each label
     std::span<const std::int32_t> rows; // with a price of their own
     std::span<const double> price;

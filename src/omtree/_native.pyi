@@ -158,7 +158,6 @@ class Pricer:
     def price(
         self,
         value: npt.NDArray[np.float64],
-        condition_cost: npt.NDArray[np.float64] | None,
         constant: float,
         max_depth: int,
         min_support: float,

@@ -27,7 +27,6 @@ class Case:
     problem: Problem
     value: np.ndarray
     constant: float
-    condition_cost: np.ndarray | None = None
 
     @cached_property
     def _members(self) -> np.ndarray:
@@ -52,7 +51,6 @@ class Case:
         depth = self.problem.max_depth
         conditions, label, cost, least, complete, overflow, looked_at = pricer.price(
             self.value,
-            self.condition_cost,
             self.constant,
             depth,
             self.problem.min_support,
@@ -72,8 +70,7 @@ class Case:
 
     def true_cost(self, rule: np.ndarray, label: int) -> float:
         """Cost of a rule from its definition."""
-        extra = 0.0 if self.condition_cost is None else self.condition_cost[rule[rule >= 0]].sum()
-        return float(self.constant + extra + self.value[self.rows_of(rule), label].sum())
+        return float(self.constant + self.value[self.rows_of(rule), label].sum())
 
     def everything(self, all_labels: bool = False) -> dict[Key, float]:
         """Every distinct set of rows with its label (or all labels): the least cost of a rule that has it."""
@@ -81,12 +78,12 @@ class Case:
         first = np.cumsum([0, *(len(level.code_sets) for level in graph)])
         weight = self.problem.table.weight
         found: dict[Key, float] = {}
-        stack = [(np.ones(len(weight), dtype=bool), self.constant, 0, 0)]
+        stack = [(np.ones(len(weight), dtype=bool), 0, 0)]
         while stack:
-            rows, fixed, length, next_level = stack.pop()
+            rows, length, next_level = stack.pop()
             if not rows.any() or weight[rows].sum() < self.problem.min_support - 1e-9:
                 continue
-            costs = self.value[rows].sum(axis=0) + fixed
+            costs = self.value[rows].sum(axis=0) + self.constant
             for label in range(len(costs)) if all_labels else [int(costs.argmin())]:
                 key = (rows.tobytes(), label)
                 found[key] = min(found.get(key, math.inf), float(costs[label]))
@@ -94,8 +91,7 @@ class Case:
                 continue
             for level in range(next_level, len(graph)):
                 for i in range(first[level], first[level + 1]):
-                    extra = 0.0 if self.condition_cost is None else float(self.condition_cost[i])
-                    stack.append((rows & self._members[i], fixed + extra, length + 1, level + 1))
+                    stack.append((rows & self._members[i], length + 1, level + 1))
         return found
 
 
@@ -140,7 +136,6 @@ def make_case(
     table: Table | None = None,
     categories: str = "groups",
     depth: int | None = None,
-    condition_costs: bool = False,
     whole: bool = False,
     support: float | None = None,
 ) -> Case:
@@ -156,10 +151,9 @@ def make_case(
         value = rng.normal(scale=rng.choice([0.1, 1.0, 100.0]), size=(n_rows, n_classes))
     support = float(rng.choice([0.25, 1.0, 2.0, 5.0])) if support is None else support
     depth = int(rng.integers(1, 5)) if depth is None else depth
-    costs = rng.normal(size=graph.n_conditions) if condition_costs else None
     problem = Problem(table, graph, LinearLoss(1.0 - np.eye(n_classes)), depth, 4, support)
     constant = float(rng.integers(-1, 3)) if whole else float(rng.normal())
-    return Case(problem, value, constant, costs)
+    return Case(problem, value, constant)
 
 
 def check_costs(case: Case, answer: Answer) -> None:
@@ -203,17 +197,6 @@ def test_exact_with_all_labels(seed: int) -> None:
     costs = sorted(case.everything(all_labels=True).values())
     for threshold in (0.0, (costs[0] + costs[-1]) / 2, costs[-1] + 1.0):
         check_exact(case, case.price(threshold, all_labels=True), threshold, all_labels=True)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_exact_with_condition_costs(seed: int) -> None:
-    """Conditions may cost or gain something; of several rules with the same rows the cheapest counts."""
-    case = make_case(seed, condition_costs=True)
-    costs = sorted(case.everything().values())
-    for threshold in (0.0, (costs[0] + costs[-1]) / 2, costs[-1] + 1.0):
-        answer = case.price(threshold)
-        check_exact(case, answer, threshold)
-        assert answer.least == pytest.approx(min(costs[0], threshold), abs=1e-9)
 
 
 @pytest.mark.parametrize(

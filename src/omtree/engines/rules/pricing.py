@@ -139,7 +139,6 @@ class RulePricer:
         else:
             conditions, label, cost, least, complete, overflow, looked_at = self._pricer.price(
                 values_for(problem, duals),
-                None,
                 -duals.leaf,
                 problem.max_depth,
                 problem.min_support,
