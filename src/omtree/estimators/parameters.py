@@ -280,8 +280,8 @@ class FitParameters:
         None,
         'None, "paper" or Paper',
         'How rules are found. With "paper", by the paper\'s method and settings: K-shortest paths with K = 1000, at '
-        "most 40 rounds and 10,000 rules, started from CART's rules, then the best model over what was generated; "
-        "fixed quantile bins in place of adaptive ones, and no proof. ``omtree.Paper`` has its settings.",
+        "most 40 rounds and 10,000 rules, started from CART's rules, the exact pricer last, then the best model over "
+        "what was generated; fixed quantile bins in place of adaptive ones. ``omtree.Paper`` has its settings.",
         fits(
             lambda value: value is None or isinstance(value, Paper) or (isinstance(value, str) and value == "paper"),
             "None, 'paper' or an omtree.Paper",

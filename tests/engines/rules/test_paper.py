@@ -62,7 +62,9 @@ def best_over(run: PaperRun) -> float:
 def test_the_best_model_over_what_was_generated(seed: int) -> None:
     """The model is the best one over the generated rules, and no better than the oracle's over all."""
     case = tiny(seed) if seed % 2 else hard(seed)
-    run = finished(case.problem, Options.paper(Paper(k=3, max_rounds=3, warm_start=seed % 3 > 0)))
+    run = finished(
+        case.problem, Options.paper(Paper(k=3, max_rounds=3, warm_start=seed % 3 > 0, exact_last=seed % 4 > 1))
+    )
     solution = run._solution()
     check_model(case.problem, solution)
     assert run.value == pytest.approx(best_over(run), abs=1e-6)
@@ -80,6 +82,18 @@ def test_the_relaxation_does_not_matter(seed: int, relaxation: str) -> None:
     settings = Paper(relaxation=relaxation)  # type: ignore[arg-type]
     solution = solve(case.problem, Options.paper(settings), Deadline(60))
     assert solution.lp_value == pytest.approx(case.lp(), rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_exact_pricer_has_the_last_word(seed: int) -> None:
+    """Where the heuristic keeps a single path a node, the LP over all rules is solved all the same, and bounds hold."""
+    case = tiny(seed) if seed % 2 else hard(seed)
+    solution = solve(case.problem, Options.paper(Paper(k=1, max_rounds=500)), Deadline(60))
+    assert solution.exact_pricing
+    assert solution.lp_value == pytest.approx(case.lp(), rel=1e-3, abs=1e-3)
+    best = case.best()
+    assert best is not None
+    assert solution.bound - 1e-6 <= best <= solution.value + 1e-9
 
 
 def test_few_columns_in_the_lp(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ class ExactRun(Run):
             if self.best_duals is not None:
                 duals = duals.mix(self.best_duals, share)
             with self._phase("pricing"):
-                new_columns, improved = self._price(duals)
+                new_columns, improved = self._price(duals, self.deadline)
                 if options.stabilise and not improved:
                     new_columns += self._price_nearer(duals)
             self._report("generate")
@@ -121,7 +121,7 @@ class ExactRun(Run):
             if self.pool.counts.tables is None or self.best_duals is None or self._done():
                 break
             duals = duals.mix(self.best_duals, 0.5)
-            more, improved = self._price(duals)
+            more, improved = self._price(duals, self.deadline)
             new_columns += more
             if improved:
                 break

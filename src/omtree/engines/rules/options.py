@@ -73,7 +73,7 @@ class Options:
         fast = settings.relaxation == "fast"
         return cls(
             method="paper",
-            pricing="ksp",
+            pricing="auto" if settings.exact_last else "ksp",
             k_best=settings.k,
             max_iterations=settings.max_rounds,
             max_columns=settings.max_rules,

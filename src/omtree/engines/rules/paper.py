@@ -38,7 +38,7 @@ class PaperRun(Run):
     Rules that are generated stay in the pool, and all of them are in the final program. Only those that matter are in
     the LP: a column enters when its reduced cost is negative, as one that pricing finds.
 
-    Nothing is proven about rules that were not generated: `bound` stays what is known without looking.
+    Unless the exact pricer has the last word, nothing is proven about rules that were not generated.
     """
 
     def _work(self, start: Sequence[Path]) -> None:
@@ -76,11 +76,11 @@ class PaperRun(Run):
             if pricing and entered < FEW:
                 pricing = not self._at_limit()
                 if pricing:
-                    more, missing = self._price_round(duals)
+                    more, missing = self._price_round(duals, deadline)
                     entered += more
             self._report("generate")
             with self._phase("lp"):
-                settled = not entered or missing <= accuracy
+                settled = not entered or (missing <= accuracy and (self._said_last() or tolerance > LAST_TOLERANCE))
                 feasible = point.slack <= accuracy
                 new_rows = self.master.add_violated_rows(point, everywhere=settled) if settled or feasible else 0
             if new_rows or not settled:
@@ -97,6 +97,10 @@ class PaperRun(Run):
                 break
         return duals
 
+    def _said_last(self) -> bool:
+        """Whether the pricer that is to have the last word was the last to be asked."""
+        return self.exact_pricing or self.options.pricing == "ksp" or self._at_limit()
+
     def _at_limit(self) -> bool:
         """Whether no more rules are to be generated; if so, says why."""
         if not self.options.reached(self.iterations, len(self.pool)):
@@ -106,12 +110,12 @@ class PaperRun(Run):
         self.ended = f"the limit of {limit} was reached"
         return True
 
-    def _price_round(self, duals: Duals) -> tuple[int, float]:
-        """Adds the rules that the heuristic finds; the answer is that of `_enter`."""
+    def _price_round(self, duals: Duals, deadline: Deadline) -> tuple[int, float]:
+        """Adds the rules that pricing finds; the answer is that of `_enter`."""
         self.iterations += 1
         with self._phase("pricing"):
             known = len(self.pool)
-            self._price(duals)
+            self._price(duals, deadline)
         self.active = np.append(self.active, np.zeros(len(self.pool) - known, dtype=bool))
         return self._enter(duals)
 

@@ -10,9 +10,9 @@ from typing import Literal
 class Paper:
     """The method of the AAAI-23 paper: column generation with a heuristic pricer, then a program over what it found.
 
-    To be given as ``preset=Paper(...)``; ``preset="paper"`` is the same with the settings of the paper's experiments,
-    started from CART's rules. ``n_jobs`` divides the search for paths among threads, and ``feature_order="importance"``
-    arranges the graph by importance, as the paper proposes.
+    To be given as ``preset=Paper(...)``; ``preset="paper"`` has the settings of the paper's experiments and two of its
+    proposals: it starts from CART's rules, and asks the exact pricer at the end. ``n_jobs`` divides the search for
+    paths among threads, and ``feature_order="importance"`` arranges the graph by importance, as the paper proposes.
 
     Parameters
     ----------
@@ -22,6 +22,9 @@ class Paper:
         Most rounds of pricing.
     max_rules : int, default=10_000
         Once there are so many rules, no more are generated.
+    exact_last : bool, default=True
+        Whether the exact pricer is asked where the heuristic finds no more rules, as the paper proposes for proofs: the
+        linear program is then solved over all rules, if rounds, rules and time suffice.
     warm_start : bool, default=True
         Whether to start from the rules of greedy trees; if not, from the single rule for all rows.
     relaxation : {"fast", "full"}, default="fast"
@@ -41,6 +44,7 @@ class Paper:
     k: int = 1000
     max_rounds: int = 40
     max_rules: int = 10_000
+    exact_last: bool = True
     warm_start: bool = True
     relaxation: Literal["fast", "full"] = "fast"
 

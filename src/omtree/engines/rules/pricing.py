@@ -78,7 +78,7 @@ class RulePricer:
         self._pricer = pricer
         self._general = general
         self._options = options
-        self._heuristic_first = options.pricing == "ksp"
+        self._heuristic_first = options.pricing == "ksp" or options.method == "paper"
 
     def price(self, duals: Duals, tolerance: float, deadline: Deadline) -> PricedRules:
         """Rules with a reduced cost below ``-tolerance``."""
@@ -149,7 +149,7 @@ class RulePricer:
                 seconds,
                 k_best,
             )
-        if not k_best and self._options.pricing == "auto":
+        if not k_best and self._options.pricing == "auto" and self._options.method == "exact":
             self._heuristic_first = looked_at > EXPENSIVE
         return PricedRules(conditions.reshape(-1, width), label, cost, least, complete, overflow)
 

@@ -96,13 +96,13 @@ class Run(ABC):
         """Adds the rules among them that fit the problem; all together they may be a model."""
         self._offer(self.pool.add_paths([path for path in paths if self.pool.fits(path)]))
 
-    def _price(self, duals: Duals) -> tuple[int, bool]:
+    def _price(self, duals: Duals, deadline: Deadline) -> tuple[int, bool]:
         """Adds the rules that pricing finds: how many are new, and whether the bound rose."""
-        priced = self.pricer.price(duals, self.zero, self.deadline)
+        priced = self.pricer.price(duals, self.zero, deadline)
         new_columns = self.pool.add(priced.conditions, priced.label)
         if new_columns == 0 and not priced.proven and self.options.pricing != "ksp":
             # The heuristic knows nothing new; that proves nothing.
-            priced = self.pricer.price_exactly(duals, self.zero, self.deadline)
+            priced = self.pricer.price_exactly(duals, self.zero, deadline)
             new_columns = self.pool.add(priced.conditions, priced.label)
         self.exact_pricing = priced.proven
         return new_columns, priced.proven and self._raise_bound(duals, priced.least)
