@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from helpers import datasets
 from omtree import InfeasibleError, OptimalTreeClassifier
 from omtree.constraints import FalsePositiveRate
 from omtree.deadline import Deadline
-from omtree.engines.reductions.tree_master import Closed, Priced, TreeMaster, close_gap
+from omtree.engines.reductions.tree_master import Closed, Priced, Relaxed, TreeMaster, close_gap
 from omtree.engines.trees import solve_general
 from omtree.engines.trees.fronts import attainable
 from omtree.problem.graph import FeatureGraph
@@ -100,3 +101,15 @@ def test_a_bound_of_nothing_is_closed() -> None:
         weight = scale * np.array([1.1, 1.3, 1.7, 0.9])
         with pytest.raises(InfeasibleError, match=r"^No model meets FalsePositiveRate"):
             model.fit(X, [0, 0, 1, 1], sample_weight=weight)
+
+
+def test_after_ctrl_c_no_trees_are_listed() -> None:
+    """Where Ctrl-C came before any allowed tree was known, the gap is not closed either."""
+    problem = random_problem(np.random.default_rng(0), 1, 1 - np.eye(2))
+
+    def nothing(*arguments: object, **options: object) -> Any:
+        raise AssertionError("no search may begin")
+
+    master = TreeMaster(problem, nothing)
+    closed = close_gap(master, Relaxed(None, 0.0, np.zeros(len(problem.rows)), True, 1), FOREVER, nothing)
+    assert (closed.best, closed.complete, closed.interrupted) == (None, False, True)

@@ -230,7 +230,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     attain : callable
         `omtree.engines.trees.fronts.attainable`, with the options of the search.
     """
-    if relaxed.interrupted and relaxed.best is not None:
+    if relaxed.interrupted:
         return Closed(relaxed.best, relaxed.bound, False, True)
     problem = master.problem
     forms, signs = _forms(problem.rows)
