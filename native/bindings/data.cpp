@@ -3,6 +3,7 @@
 
 #include "data/coding.hpp"
 #include "data/quantiles.hpp"
+#include "data/readable.hpp"
 #include "data/texts.hpp"
 
 namespace omtree::bindings {
@@ -112,6 +113,16 @@ void bind_quantiles(nb::module_ &m) {
         const auto weight = view(weights);
         nb::gil_scoped_release release;
         return omtree::quantile_cuts(in, weight, n_bins);
+    });
+    m.def("readable_between", [](Vector<double> low, Vector<double> high) {
+        if (low.size() != high.size()) {
+            throw nb::value_error("readable_between: the lower and the upper ends differ in number");
+        }
+        std::vector<double> chosen(low.size());
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+            chosen[i] = omtree::readable_between(low.data()[i], high.data()[i]);
+        }
+        return to_numpy(std::move(chosen));
     });
 }
 

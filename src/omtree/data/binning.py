@@ -32,17 +32,7 @@ def readable_between(low: float, high: float) -> float:
     >>> readable_between(17.0, 18.0), readable_between(0.2137, 0.2891), readable_between(-3.5, 1.0)
     (18.0, 0.25, 0.0)
     """
-    if low < 0.0 <= high:
-        return 0.0
-    whole = low.is_integer() and high.is_integer()
-    middle = low / 2 + high / 2
-    for digits in range(17):
-        # The number nearest to the middle is the only candidate, but for the upper end, which alone is included.
-        for candidate in (float(f"{middle:.{digits}e}"), high):
-            inside = low < candidate <= high and (not whole or candidate.is_integer())
-            if inside and float(f"{candidate:.{digits}e}") == candidate:
-                return candidate
-    return high
+    return float(_native.readable_between(np.array([low]), np.array([high]))[0])
 
 
 def quantile_thresholds(values: FloatArray, weights: FloatArray | None, n_bins: int) -> FloatArray:
@@ -58,7 +48,8 @@ def quantile_thresholds(values: FloatArray, weights: FloatArray | None, n_bins: 
     distinct = _native.few_distinct(values, _EQUAL if weights is None else weights, n_bins)
     if len(distinct) <= n_bins:
         return _boundaries(distinct)
-    return _place(_native.quantile_cuts(values, _EQUAL if weights is None else weights, n_bins))
+    cuts = np.array(_native.quantile_cuts(values, _EQUAL if weights is None else weights, n_bins)).reshape(-1, 2)
+    return _native.readable_between(cuts[:, 0].copy(), cuts[:, 1].copy())
 
 
 def exact_thresholds(
@@ -121,7 +112,7 @@ def _thresholds(
     if len(cuts) > max_thresholds:
         padded = np.concatenate([np.zeros((1, at.shape[1])), below[cuts], below[-1:]])
         cuts = _best_cuts(padded, cuts, max_thresholds, impurity)
-    return _place(zip(distinct[cuts].tolist(), distinct[cuts + 1].tolist(), strict=True))
+    return _native.readable_between(distinct[cuts], distinct[cuts + 1])
 
 
 def entropy(mass: FloatArray) -> FloatArray:
@@ -164,11 +155,7 @@ def refine_thresholds(
 
 
 def _boundaries(distinct: FloatArray) -> FloatArray:
-    return _place(zip(distinct[:-1].tolist(), distinct[1:].tolist(), strict=True))
-
-
-def _place(pairs: Iterable[tuple[float, float]]) -> FloatArray:
-    return np.array([readable_between(low, high) for low, high in pairs], dtype=np.float64)
+    return _native.readable_between(distinct[:-1].copy(), distinct[1:].copy())
 
 
 def _best_cuts(below: FloatArray, cuts: npt.NDArray[np.intp], count: int, impurity: Impurity) -> npt.NDArray[np.intp]:

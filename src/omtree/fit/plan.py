@@ -45,8 +45,9 @@ from omtree.sources.samples import Training
 
 #: More threads, and more memory, than there are anywhere.
 MOST_THREADS, MOST_MB = 1024, 2.0**40
-#: Most time for finding out why there is no model.
+#: Most time for finding out why there is no model, and what it gets where the fit's own is over.
 REASON_SECONDS = 20.0
+LEAST_REASON_SECONDS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class Plan:
         except InfeasibleError:
             if not constraints or not reasons:
                 raise
-            raise InfeasibleError(self._reason(training, features, objective, setting)) from None
+            raise InfeasibleError(self._reason(training, features, objective, setting, deadline)) from None
         if outcome.found.status == "interrupted":
             warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=6)
         return outcome, samples
@@ -248,9 +249,16 @@ class Plan:
     def _reader(problem: Problem, objective: Objective, training: Training) -> Reader:
         return Reader(problem, objective, training.target, training.weight)
 
-    def _reason(self, training: Training, features: tuple[Feature, ...], objective: Objective, setting: Setting) -> str:
+    def _reason(
+        self,
+        training: Training,
+        features: tuple[Feature, ...],
+        objective: Objective,
+        setting: Setting,
+        of_fit: Deadline,
+    ) -> str:
         """Why there is no model, found with the thresholds as they are."""
-        deadline = Deadline(REASON_SECONDS)
+        deadline = Deadline(min(REASON_SECONDS, max(LEAST_REASON_SECONDS, of_fit.remaining)))
         plan = replace(self, binning="quantile" if self.binning == "adaptive" else self.binning)
 
         def feasible(constraints: Sequence[Constraint], limit: Deadline) -> bool | None:

@@ -45,7 +45,7 @@ def first_models(
     elif options.warm_start:
         limit = Deadline(min(SEARCH_SHARE * deadline.remaining, MOST_SEARCH_SECONDS))
         yield from tree_paths(problem, limit, options.n_jobs)
-        if limit.expired:
+        if limit.expired and not (start and deadline.expired):
             yield from greedy_models(pool, options.seed)
 
 
