@@ -1,10 +1,10 @@
-"""Other objectives than the error, in one run with a rival: F1 and regression.
+"""Other objectives than the error, in one run with a rival: F1, costs with prices of tests, and regression.
 
-`f1` and `streed` compare binary trees on the same 0/1 columns with STreeD; `cart` compares regression trees of the same
-size with scikit-learn's, on training loss over the same thresholds and on held-out data over thresholds of its own
-choice; `flights` times one large fit. Needs ``pip install omtree[bench]``.
+`f1`, `prices` and `streed` compare binary trees on the same 0/1 columns with STreeD; `cart` compares regression trees
+of the same size with scikit-learn's, on training loss over the same thresholds and on held-out data over thresholds of
+its own choice; `flights` times one large fit. Needs ``pip install omtree[bench]``.
 
-    python benchmarks/objectives.py --data DIR [--part f1 streed cart flights]
+    python benchmarks/objectives.py --data DIR [--part f1 prices streed cart flights]
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
+from omtree.constraints import Budget
 
 F1_SETS = ["breast-cancer", "house-votes-84", "kr-vs-kp", "monk1", "monk2", "monk3", "spect", "tic-tac-toe"]
 REGRESSION_SETS = ["airfoil", "auto-mpg", "energy-heating", "bike-sharing-hour", "wine-quality-red"]
@@ -47,17 +49,17 @@ def regression(folder: Path, name: str) -> tuple[pd.DataFrame, np.ndarray]:
     return frame.drop(columns="target").astype(float), frame["target"].to_numpy(dtype=float)
 
 
+def _cuts(values: pd.Series) -> np.ndarray:
+    """Thresholds: quantiles, or all values where there are few."""
+    distinct = np.unique(values)
+    if len(distinct) <= THRESHOLDS + 1:
+        return distinct[1:]
+    return np.unique(np.quantile(values, np.arange(1, THRESHOLDS + 1) / (THRESHOLDS + 1)))
+
+
 def zero_one(X: pd.DataFrame) -> np.ndarray:
-    """One column per threshold: quantiles, or all values where there are few."""
-    columns = []
-    for name in X:
-        values = np.unique(X[name])
-        cuts = (
-            values[1:]
-            if len(values) <= THRESHOLDS + 1
-            else np.unique(np.quantile(X[name], np.arange(1, THRESHOLDS + 1) / (THRESHOLDS + 1)))
-        )
-        columns += [(X[name] >= cut).to_numpy(dtype=int) for cut in cuts]
+    """One column per threshold."""
+    columns = [(X[name] >= cut).to_numpy(dtype=int) for name in X for cut in _cuts(X[name])]
     return np.unique(np.stack(columns, axis=1), axis=1)
 
 
@@ -94,6 +96,121 @@ def f1(folder: Path, depths: list[int]) -> Iterator[tuple[str, ...]]:
                 str(depth),
                 f"{here:.4f}",
                 f"{there:.4f}",
+                f"{own:.3f}",
+                f"{theirs:.3f}",
+                f"{own / theirs:.2f}",
+            )
+    yield "geometric mean", "", "", "", "", "", f"{math.exp(np.mean(np.log(ratios))):.2f}"
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Columns as codes with the price of testing each, classes, and what errors cost.
+
+    In an ordered column every threshold between codes is a test, in another one every code.
+    """
+
+    X: pd.DataFrame
+    y: np.ndarray
+    costs: list[list[float]]
+    price: dict[str, float]
+    groups: dict[str, tuple[str, float]]
+    ordered: bool = True
+
+
+def priced_sets(folder: Path) -> Iterator[tuple[str, Priced]]:
+    """Tables with prices; groups of tests only where the discount is the same for all of a group.
+
+    Elsewhere STreeD's price depends on the order of the tests.
+    """
+    for name, set_name in (("tictactoe", "cs_tictactoe"), ("annealing", "cs_annealing")):
+        frame = pd.read_csv(folder / "costs" / f"{set_name}.csv", dtype=int)
+        y = pd.factorize(frame.pop("target"), sort=True)[0]
+        lines = (folder / "costs" / f"{name}-middle-costs.csv").read_text().splitlines()
+        split = next(i for i, line in enumerate(lines) if line.startswith("Attribute"))
+        costs = [[float(cell) for cell in line.split()] for line in lines[:split]]
+        price = {line.split()[0]: float(line.split()[1]) for line in lines[split + 1 :] if line.strip()}
+        yield name, Priced(frame, y, costs, price, {}, ordered=name == "annealing")
+    frame = pd.read_csv(folder / "heart-cleveland.csv").dropna()
+    y = (frame.pop("target") > 0).to_numpy(dtype=int)
+    tests = pd.read_csv(folder / "heart-test-costs.csv").set_index("feature")
+    codes = pd.DataFrame(
+        {name: np.searchsorted(_cuts(frame[name]), frame[name].to_numpy(), side="right") for name in frame}
+    )
+    discounts = (tests["cost"] - tests["cost_once_group_paid"]).groupby(tests["group"]).nunique()
+    groups = {
+        str(name): (str(test["group"]), float(test["cost_once_group_paid"]))
+        for name, test in tests.iterrows()
+        if isinstance(test["group"], str) and discounts[test["group"]] == 1
+    }
+    price = {str(name): float(test["cost"]) for name, test in tests.iterrows()}
+    yield "heart-cleveland", Priced(codes, y, [[0.0, 200.0], [400.0, 0.0]], price, groups)
+
+
+def paid_by(
+    node: Any, case: Priced, flags: np.ndarray, owner: list[str], rows: np.ndarray, tested: frozenset[str]
+) -> float:
+    """What the errors and the tests of STreeD's tree cost."""
+    if node.is_leaf_node():
+        budget = Budget(case.price, groups=case.groups or None)
+        errors = sum(case.costs[label][int(node.label)] for label in case.y[rows])
+        return errors + len(rows) * budget.price(list(tested))
+    inside = flags[rows, node.feature] == 1
+    more = tested | {owner[node.feature]}
+    return paid_by(node.left_child, case, flags, owner, rows[~inside], more) + paid_by(
+        node.right_child, case, flags, owner, rows[inside], more
+    )
+
+
+def prices(folder: Path, depths: list[int]) -> Iterator[tuple[str, ...]]:
+    """Costs of errors and prices of tests together, of the best binary tree, ours and STreeD's."""
+    from pystreed import CostSpecifier, FeatureCostSpecifier, STreeDCostSensitiveClassifier
+
+    yield "set", "depth", "cost ours", "cost STreeD", "seconds ours", "seconds STreeD", "ratio"
+    ratios = []
+    for name, case in priced_sets(folder):
+        columns: list[np.ndarray] = []
+        owner: list[str] = []
+        tests = []
+        for column in case.X:
+            codes = case.X[column].to_numpy()
+            values = np.unique(codes)
+            first = len(columns)
+            if case.ordered:
+                columns += [codes >= value for value in values[1:]]
+            else:
+                columns += [codes == value for value in values]
+            owner += [column] * (len(columns) - first)
+            group, again = case.groups.get(column, ("x", case.price[column]))
+            if len(columns) > first:
+                tests.append(FeatureCostSpecifier(case.price[column], again, group, first, len(columns) - 1))
+        flags = np.stack(columns, axis=1).astype(int)
+        X = case.X if case.ordered else case.X.astype(str)
+        for depth in depths:
+            budget = Budget(case.price, groups=case.groups or None, weight=1.0)
+            model = OptimalTreeClassifier(
+                max_depth=depth,
+                costs=case.costs,
+                constraints=[budget],
+                splits="binary",
+                binning="exact",
+                min_samples_leaf=1,
+                time_limit=300,
+            )
+            ours, own = timed(model, X, case.y)
+            rival = STreeDCostSensitiveClassifier(max_depth=depth, min_leaf_node_size=1, time_limit=300)
+            started = time.perf_counter()
+            rival.fit(flags, case.y, CostSpecifier(case.costs, tests))
+            theirs = time.perf_counter() - started
+            here = ours.certificate_.value
+            there = paid_by(rival.get_tree(), case, flags, owner, np.arange(len(case.y)), frozenset())
+            assert here <= there * (1 + 1e-6), f"{name} depth {depth}: {here} is above {there}"
+            ratios.append(own / theirs)
+            yield (
+                name,
+                str(depth),
+                f"{here:.6g}",
+                f"{there:.6g}",
                 f"{own:.3f}",
                 f"{theirs:.3f}",
                 f"{own / theirs:.2f}",
@@ -218,7 +335,13 @@ def flights(folder: Path, depths: list[int]) -> Iterator[tuple[str, ...]]:
         )
 
 
-PARTS = {"f1": (f1, [2, 3, 4]), "streed": (streed, [2, 3, 4]), "cart": (cart, [2, 3]), "flights": (flights, [2, 3])}
+PARTS = {
+    "f1": (f1, [2, 3, 4]),
+    "prices": (prices, [3, 4]),
+    "streed": (streed, [2, 3, 4]),
+    "cart": (cart, [2, 3]),
+    "flights": (flights, [2, 3]),
+}
 
 
 def main() -> None:

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "data/joint_counts.hpp"
+#include "trees/binary.hpp"
 #include "trees/distant_tables.hpp"
 #include "trees/general_fronts.hpp"
 #include "trees/general_search.hpp"
@@ -80,6 +81,9 @@ void set_loss(const nb::tuple &parts, int n_sums, omtree::SearchProblem &problem
     }
 }
 
+/// Full price, price once another of the group is paid, and group of each feature; limit and weight.
+using Prices = std::tuple<std::vector<double>, std::vector<double>, std::vector<int>, double, double>;
+
 void bind_search(nb::module_ &m) {
     m.def("kernels_in_use", [] { return std::string(omtree::kernels().name); });
     m.def(
@@ -88,7 +92,8 @@ void bind_search(nb::module_ &m) {
            const std::vector<int> &n_codes, const std::vector<std::string> &families,
            const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
            int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
-           double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size) {
+           double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size,
+           const std::optional<Prices> &prices) -> nb::object {
             omtree::SearchProblem problem;
             set_loss(loss, static_cast<int>(counts.shape(1)), problem);
             for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -116,18 +121,28 @@ void bind_search(nb::module_ &m) {
                                : counting == "histogram" ? omtree::Counting::histogram
                                : counting == "tables"    ? omtree::Counting::tables
                                                          : omtree::Counting::automatic;
+            omtree::TestPrices paid;
+            if (prices) {
+                const auto &[full, again, group, limit, weight] = *prices;
+                paid = {full, again, group, limit, weight};
+                if (!omtree::BinarySearch::suits(problem)) {
+                    return nb::none();
+                }
+            }
             omtree::Control control;
             control.until = moment(seconds);
             omtree::SearchResult result;
-            const bool interrupted =
-                interruptibly(control.cancelled, [&] { result = omtree::search_trees(problem, control); });
+            const bool interrupted = interruptibly(control.cancelled, [&] {
+                result = prices ? omtree::BinarySearch(problem, paid, control).run()
+                                : omtree::search_trees(problem, control);
+            });
             return search_answer(result, interrupted);
         },
         nb::arg("codes"), nb::arg("counts"), nb::arg("loss"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
         nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
         nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
         nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
-        nb::arg("every_size"));
+        nb::arg("every_size"), nb::arg("prices").none());
 }
 
 /// Rows that Python knows how to count.

@@ -11,21 +11,26 @@
 
 namespace omtree {
 
-bool BinarySearch::suits(const SearchProblem &problem, double total) {
+bool BinarySearch::suits(const SearchProblem &problem) {
+    if (problem.loss != Loss::linear || !problem.counts_whole() || problem.total_weight() >= no_leaf) {
+        return false;
+    }
     bool two_codes = true;
     for (const SearchFeature &feature : problem.features) {
         two_codes = two_codes && feature.n_codes <= 2;
     }
     std::vector<SplitColumn> columns;
     if (!(problem.binary || two_codes) || problem.counting == Counting::histogram || problem.max_depth < 1 ||
-        problem.max_leaves < 2 || total >= no_leaf || problem.features.empty() || !split_columns(problem, columns)) {
+        problem.max_leaves < 2 || problem.features.empty() || !split_columns(problem, columns)) {
         return false;
     }
     const double bytes = 4.0 * problem.n_classes * static_cast<double>(columns.size()) * columns.size();
     return bytes < 256e6;
 }
 
-double BinarySearch::leaf_price(const SearchProblem &problem, double total) {
+/// What a leaf may cost so that no number of leaves outweighs a difference in loss; 0 where there is no such price, as
+/// losses are not whole numbers.
+static double leaf_price(const SearchProblem &problem, double total) {
     double largest = 0.0;
     for (const double cost : problem.costs) {
         if (cost != std::floor(cost)) {
@@ -39,62 +44,126 @@ double BinarySearch::leaf_price(const SearchProblem &problem, double total) {
     return price > 1e-9 * total * largest ? price : 0.0;
 }
 
-BinarySearch::BinarySearch(const SearchProblem &problem, Control &control, double total, bool every_size)
-    : problem_(problem), control_(control), every_size_(every_size), cost_(problem, total),
+/// Where the limit on leaves binds, the best tree needs all smaller budgets below it.
+static bool needs_every_size(const SearchProblem &problem) {
+    return problem.every_size || (problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth);
+}
+
+BinarySearch::BinarySearch(const SearchProblem &problem, TestPrices prices, Control &control)
+    : problem_(problem), prices_(std::move(prices)), control_(control), every_size_(needs_every_size(problem)),
+      cost_(problem, problem.total_weight()),
       support_(static_cast<std::int32_t>(std::max(1.0, std::ceil(problem.min_support * (1.0 - 1e-9))))),
       largest_cost_(*std::max_element(problem.costs.begin(), problem.costs.end())),
-      price_(every_size ? 0.0 : leaf_price(problem, total)), cache_(problem.cache_bytes) {
+      price_(every_size_ || priced() ? 0.0 : leaf_price(problem, problem.total_weight())), cache_(problem.cache_bytes) {
     split_columns(problem, columns_);
+    if (priced()) {
+        std::vector<int> all(problem.features.size());
+        std::iota(all.begin(), all.end(), 0);
+        largest_cost_ += prices_.weight * prices_.price(all);
+        limited_ = price_of(all) >= unaffordable;
+    }
+}
+
+double BinarySearch::foreign_price(int feature, int other) const {
+    if (!priced() || feature == other) {
+        return 0.0;
+    }
+    return limited_ ? unaffordable : prices_.weight * prices_.full[feature];
+}
+
+double BinarySearch::price_of(std::span<const int> features) const {
+    const double price = prices_.price(features);
+    return price <= prices_.limit * (1.0 + 1e-12) + 1e-12 ? prices_.weight * price : unaffordable;
 }
 
 SearchResult BinarySearch::run() {
     SearchResult result;
-    const int depth = problem_.max_depth;
-    const int sizes = n_sizes(depth);
-    BinaryValues best;
-    Worker first(*this, control_);
-    Context context;
+    std::vector<std::unique_ptr<Worker>> workers;
+    workers.push_back(std::make_unique<Worker>(*this, control_));
     try {
-        root_ = bit_root(problem_, columns_, cost_.unit(), [&] { first.check(); });
-        first.count(root_);
+        root_ = bit_root(problem_, columns_, cost_.unit(), [&] { workers[0]->check(); });
+        workers[0]->count(root_);
     } catch (const Stopped &) {
         return single_leaf();
     }
-    const std::vector<double> unlimited(sizes + 1, infinity);
-    first.open(root_, depth, sizes, context, best);
-    bool complete = true;
+    const int n_threads = problem_.max_depth < 3 ? 1 : std::clamp(problem_.n_threads, 1, root_.n_columns());
+    while (static_cast<int>(workers.size()) < n_threads) {
+        workers.push_back(std::make_unique<Worker>(*this, control_));
+    }
+    // Shallow trees first: they are nearly free, they bound the deep ones, and what they tell about the columns puts
+    // these in a better order.
+    BinaryValues best;
+    std::vector<double> score;
     double bound = infinity;
-    if (depth > 2) {
-        std::mutex mutex;
-        context.mutex = &mutex;
-        const int n_threads = std::clamp(problem_.n_threads, 1, root_.n_columns());
-        std::vector<std::unique_ptr<Worker>> workers;
-        for (int i = 1; i < n_threads; ++i) {
-            workers.push_back(std::make_unique<Worker>(*this, control_));
-        }
-        std::vector<int> places(context.order.size());
-        std::iota(places.begin(), places.end(), 0);
-        complete = share_out(places, n_threads, control_, [&](int thread, int place) {
-            Worker &worker = thread == 0 ? first : *workers[thread - 1];
-            worker.try_column(root_, {}, depth, sizes, context, place, unlimited, best);
-        });
-        for (const auto &worker : workers) {
-            first.statistics.subproblems += worker->statistics.subproblems;
-            first.statistics.cache_hits += worker->statistics.cache_hits;
-        }
-        if (!complete) {
-            // What is not yet tried costs at least what its two sides are known to cost.
-            for (int place = 0; place < static_cast<int>(context.order.size()); ++place) {
-                bound = std::min(bound, first.least(root_, context, context.order[place], depth));
+    bool complete = true;
+    for (int depth = std::min(3, problem_.max_depth); depth <= problem_.max_depth && complete; ++depth) {
+        Context context;
+        BinaryValues found;
+        workers[0]->open(root_, depth, n_sizes(depth), context, found);
+        for (int m = 1; !best.loss.empty() && m < static_cast<int>(found.loss.size()); ++m) {
+            const int known = std::min(m, static_cast<int>(best.loss.size()) - 1);
+            if (best.loss[known] < found.loss[m]) {
+                found.loss[m] = best.loss[known];
+                found.choice[m] = best.choice[known];
             }
+        }
+        best = found;
+        if (depth > 2) {
+            complete = try_columns(depth, workers, context, score, best);
+        }
+        bound = complete ? best.loss.back() : context.floor;
+        if (!complete && depth == problem_.max_depth) {
+            // What is not yet tried costs at least what its two sides are known to cost.
+            bound = infinity;
+            for (const int column : context.order) {
+                bound = std::min(bound, workers[0]->least(root_, context, column, depth));
+            }
+        }
+        if (perfect(best.loss.back(), context.floor)) {
+            break;
         }
     }
     result.finished = complete;
-    result.bound = loss_of(std::min(bound, best.loss[sizes]));
-    result.statistics = first.statistics;
+    result.bound = loss_of(std::min(bound, best.loss.back()));
+    for (const auto &worker : workers) {
+        result.statistics.subproblems += worker->statistics.subproblems;
+        result.statistics.cache_hits += worker->statistics.cache_hits;
+    }
     result.statistics.cache_entries = cache_.size();
-    build_all(best, depth, result);
+    build_all(best, result);
     return result;
+}
+
+/// Tries all columns at the root of trees of this depth; false when the time did not suffice. `score` is what is known
+/// about them from the depth before.
+bool BinarySearch::try_columns(int depth, const std::vector<std::unique_ptr<Worker>> &workers, Context &context,
+                               std::vector<double> &score, BinaryValues &best) {
+    const int sizes = n_sizes(depth);
+    std::mutex mutex;
+    context.mutex = &mutex;
+    // Shallow ones are worth the time to find the one with the fewest leaves.
+    context.any_perfect = depth > 4;
+    if (!score.empty()) {
+        std::stable_sort(context.order.begin(), context.order.end(), [&](int a, int b) { return score[a] < score[b]; });
+    }
+    std::vector<int> places(context.order.size());
+    std::iota(places.begin(), places.end(), 0);
+    const std::vector<double> unlimited(sizes + 1, infinity);
+    const bool complete = share_out(places, static_cast<int>(workers.size()), control_, [&](int thread, int place) {
+        {
+            // It ends the search; of several the one of the first column is taken, whoever found his first.
+            const std::lock_guard lock(mutex);
+            if (context.any_perfect && best.place.back() < place && perfect(best.loss.back(), context.floor)) {
+                return;
+            }
+        }
+        workers[thread]->try_column(root_, {}, depth, sizes, context, place, unlimited, best);
+    });
+    score.assign(root_.n_columns(), infinity);
+    for (const int column : context.solved) {
+        score[column] = context.known[2 * column].back() + context.known[2 * column + 1].back() + context.paid[column];
+    }
+    return complete;
 }
 
 /// The answer when there was no time even for the joint counts.
@@ -114,14 +183,14 @@ SearchResult BinarySearch::single_leaf() {
     return result;
 }
 
-void BinarySearch::build_all(BinaryValues &best, int depth, SearchResult &result) {
+void BinarySearch::build_all(const BinaryValues &best, SearchResult &result) {
     // What is built is mostly remembered. Where it has to be found again there may be no time for it, and a node gets
     // the best split known by then.
     Control grace;
     const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
     grace.until = result.finished ? std::max(control_.until, least) : least;
     Worker worker(*this, grace);
-    const int sizes = n_sizes(depth);
+    const int sizes = static_cast<int>(best.loss.size()) - 1;
     result.losses.assign(problem_.max_leaves, infinity);
     result.trees.resize(problem_.max_leaves);
     for (int m = 1; m <= problem_.max_leaves; ++m) {
@@ -135,13 +204,13 @@ void BinarySearch::build_all(BinaryValues &best, int depth, SearchResult &result
             continue;
         }
         result.losses[m - 1] = 0.0;
-        build(worker, root_, {}, depth, best.choice[size], size, result.trees[m - 1], result.losses[m - 1]);
+        build(worker, root_, {}, best.choice[size], size, result.trees[m - 1], result.losses[m - 1]);
     }
     result.finished = result.finished && !grace.stop;
 }
 
-int BinarySearch::build(Worker &worker, const BitNode &node, ConditionSet path, int depth, const BinaryChoice &choice,
-                        int leaves, SearchTree &tree, double &total) {
+int BinarySearch::build(Worker &worker, const BitNode &node, ConditionSet path, const BinaryChoice &choice, int leaves,
+                        SearchTree &tree, double &total) {
     const int position = static_cast<int>(tree.size());
     tree.emplace_back();
     tree[position].label = cost_.label(node.total.data());
@@ -153,11 +222,14 @@ int BinarySearch::build(Worker &worker, const BitNode &node, ConditionSet path, 
     const SplitColumn &column = columns_[number];
     tree[position].feature = column.feature;
     tree[position].complement = column.complement;
+    total += worker.test_price(column.feature) * cost_.weight(node.total.data());
+    const Worker::Tested tested(worker, column.feature);
     for (const bool inside : {true, false}) {
         BitNode child;
         worker.side(node, choice.column, inside, child);
         const int own = every_size_ ? (inside ? choice.leaves : leaves - choice.leaves) : 1;
-        const int sizes = std::min(own, n_sizes(depth - 1));
+        const int depth = choice.depth - 1;
+        const int sizes = std::min(own, n_sizes(depth));
         const double value = inside ? choice.inside : choice.outside;
         const std::vector<double> upper(sizes + 1, value + 2 * cost_.tolerance());
         ConditionSet longer = path;
@@ -166,11 +238,11 @@ int BinarySearch::build(Worker &worker, const BitNode &node, ConditionSet path, 
         values.choice.resize(sizes + 1); // a leaf, where there is no time for more
         try {
             worker.count(child);
-            worker.solve_again(child, longer, depth - 1, sizes, upper, values);
+            worker.solve_again(child, longer, depth, sizes, upper, values);
         } catch (const Stopped &) {
             // The best split known by then is taken.
         }
-        const int below = build(worker, child, longer, depth - 1, values.choice[sizes], own, tree, total);
+        const int below = build(worker, child, longer, values.choice[sizes], own, tree, total);
         tree[position].branches.emplace_back(inside ? column.inside : column.outside, below);
     }
     return position;

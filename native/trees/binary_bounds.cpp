@@ -36,9 +36,10 @@ void BinarySearch::Worker::bound_sides(const BitNode &node, const Context &conte
             const double a_out = scale * (both + short_of * neither);
             const double b_in = scale * (neither + short_of * both);
             const double b_out = scale * (own - both + short_of * (theirs - both));
+            const double more = search_.foreign_price(feature_of(node, column), feature_of(node, other)) * context.all;
             for (int m = first; m <= sizes; ++m) {
-                in[m] = std::max({in[m], a[m] - a_in, b[m] - b_in});
-                out[m] = std::max({out[m], a[m] - a_out, b[m] - b_out});
+                in[m] = std::max({in[m], a[m] - a_in - more, b[m] - b_in - more});
+                out[m] = std::max({out[m], a[m] - a_out - more, b[m] - b_out - more});
             }
         }
     }
@@ -57,7 +58,7 @@ double BinarySearch::Worker::least(const BitNode &node, const Context &context, 
     std::vector<double> in;
     std::vector<double> out;
     bound_sides(node, context, column, sizes, in, out);
-    return in[sizes] + out[sizes];
+    return in[sizes] + out[sizes] + context.paid[column];
 }
 
 bool BinarySearch::Worker::hopeless(const std::vector<double> &in, const std::vector<double> &out, int sizes,

@@ -12,6 +12,39 @@ BinarySearch::Worker::Worker(BinarySearch &search, Control &control) : search_(s
     }
 }
 
+BinarySearch::Worker::Tested::Tested(Worker &worker, int feature)
+    : tested_(worker.tested_), before_(worker.tested_.size()) {
+    if (std::find(tested_.begin(), tested_.end(), feature) == tested_.end()) {
+        tested_.push_back(feature);
+    }
+}
+
+double BinarySearch::Worker::test_price(int feature) const {
+    if (!search_.priced() || std::find(tested_.begin(), tested_.end(), feature) != tested_.end()) {
+        return 0.0;
+    }
+    std::vector<int> more(tested_);
+    more.push_back(feature);
+    return std::min(search_.price_of(more) - search_.price_of(tested_), unaffordable);
+}
+
+const double *BinarySearch::Worker::second_prices() {
+    std::vector<int> key(tested_);
+    std::sort(key.begin(), key.end());
+    const auto [found, fresh] = second_prices_.try_emplace(std::move(key));
+    std::vector<double> &prices = found->second;
+    if (fresh) {
+        const int n = static_cast<int>(search_.problem_.features.size());
+        for (int first = 0; first < n; ++first) {
+            const Tested tested(*this, first);
+            for (int second = 0; second < n; ++second) {
+                prices.push_back(test_price(second));
+            }
+        }
+    }
+    return prices.data();
+}
+
 void BinarySearch::Worker::check() {
     if (control_.cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_.until) {
         control_.stop.store(true, std::memory_order_relaxed);
@@ -76,8 +109,8 @@ static void settle(BinaryValues &out, int sizes, double tolerance) {
     }
 }
 
-void BinarySearch::Worker::two_levels(const PairView &pairs, Level &scratch, Context *context, int sizes,
-                                      BinaryValues &out) {
+void BinarySearch::Worker::two_levels(const PairView &pairs, const std::vector<int> &columns, Level &scratch,
+                                      Context *context, int sizes, BinaryValues &out) {
     const auto &cost = search_.cost_;
     const int n = pairs.n_columns;
     const int n_classes = pairs.n_classes;
@@ -85,7 +118,7 @@ void BinarySearch::Worker::two_levels(const PairView &pairs, Level &scratch, Con
     const double price = search_.price_;
     scratch.real_in.resize(pairs.stride);
     scratch.real_out.resize(pairs.stride);
-    if (cost.unit()) {
+    if (cost.unit() && !search_.priced()) {
         scratch.second_in.resize(pairs.stride);
         scratch.second_out.resize(pairs.stride);
         kernels().best_second(pairs, search_.support_, scratch.second_in.data(), scratch.second_out.data());
@@ -94,9 +127,21 @@ void BinarySearch::Worker::two_levels(const PairView &pairs, Level &scratch, Con
             scratch.real_out[i] = scratch.second_out[i] >= no_leaf ? infinity : scratch.second_out[i];
         }
     } else {
-        kernels().best_second_costs(pairs, search_.problem_.costs.data(), search_.problem_.n_labels(), search_.support_,
-                                    scratch.real_in.data(), scratch.real_out.data());
+        SecondCosts costs{search_.problem_.costs.data(), search_.problem_.n_labels(), nullptr, 0, nullptr, nullptr};
+        if (search_.priced()) {
+            feature_.resize(n);
+            for (int i = 0; i < n; ++i) {
+                feature_[i] = search_.columns_[columns[i]].feature;
+            }
+            room_.resize(2 * pairs.stride);
+            costs.feature = feature_.data();
+            costs.n_features = static_cast<int>(search_.problem_.features.size());
+            costs.prices = second_prices();
+            costs.room = room_.data();
+        }
+        kernels().best_second_costs(pairs, costs, search_.support_, scratch.real_in.data(), scratch.real_out.data());
     }
+    const double weight = cost.weight(pairs.total);
     std::int32_t in[256];
     std::int32_t out_counts[256];
     for (int i = 0; i < n; ++i) {
@@ -114,22 +159,23 @@ void BinarySearch::Worker::two_levels(const PairView &pairs, Level &scratch, Con
             context->second_in[i] = more_in;
             context->second_out[i] = more_out;
         }
-        if (leaf_in == infinity || leaf_out == infinity) {
+        const double paid = search_.priced() ? test_price(feature_[i]) * weight : 0.0;
+        if (leaf_in == infinity || leaf_out == infinity || paid >= unaffordable) {
             continue;
         }
         if (!search_.every_size_) {
-            offer(out, 1, more_in + more_out, tolerance, {i, 0, more_in, more_out});
+            offer(out, 1, more_in + more_out + paid, tolerance, {i, 0, more_in, more_out});
             continue;
         }
         if (sizes >= 2) {
-            offer(out, 2, leaf_in + leaf_out, tolerance, {i, 1, leaf_in, leaf_out});
+            offer(out, 2, leaf_in + leaf_out + paid, tolerance, {i, 1, leaf_in, leaf_out});
         }
         if (sizes >= 3) {
-            offer(out, 3, more_in + leaf_out, tolerance, {i, 2, more_in, leaf_out});
-            offer(out, 3, leaf_in + more_out, tolerance, {i, 1, leaf_in, more_out});
+            offer(out, 3, more_in + leaf_out + paid, tolerance, {i, 2, more_in, leaf_out});
+            offer(out, 3, leaf_in + more_out + paid, tolerance, {i, 1, leaf_in, more_out});
         }
         if (sizes >= 4) {
-            offer(out, 4, more_in + more_out, tolerance, {i, 2, more_in, more_out});
+            offer(out, 4, more_in + more_out + paid, tolerance, {i, 2, more_in, more_out});
         }
     }
     settle(out, sizes, tolerance);
@@ -153,7 +199,8 @@ void BinarySearch::Worker::open(const BitNode &node, int depth, int sizes, Conte
             }
             const double a = cost.leaf(in) + search_.price_;
             const double b = cost.leaf(rest) + search_.price_;
-            offer(out, search_.every_size_ ? 2 : 1, a + b, tolerance, {i, 1, a, b});
+            const double paid = test_price(feature_of(node, i)) * cost.weight(node.total.data());
+            offer(out, search_.every_size_ ? 2 : 1, a + b + paid, tolerance, {i, 1, a, b, 1});
         }
         settle(out, sizes, tolerance);
         return;
@@ -162,7 +209,7 @@ void BinarySearch::Worker::open(const BitNode &node, int depth, int sizes, Conte
     context.leaf_out.resize(n);
     context.second_in.resize(n);
     context.second_out.resize(n);
-    two_levels(node.pair_view(), *levels_[depth], &context, sizes, out);
+    two_levels(node.pair_view(), node.columns, *levels_[depth], &context, sizes, out);
     if (depth == 2) {
         return;
     }
@@ -181,14 +228,17 @@ void BinarySearch::Worker::open(const BitNode &node, int depth, int sizes, Conte
         }
     }
     context.order.clear();
+    context.paid.assign(n, 0.0);
+    context.least_paid = infinity;
     for (int i = 0; i < n; ++i) {
-        if (context.leaf_in[i] != infinity && context.leaf_out[i] != infinity) {
+        context.paid[i] = test_price(feature_of(node, i)) * cost.weight(node.total.data());
+        if (context.leaf_in[i] != infinity && context.leaf_out[i] != infinity && context.paid[i] < unaffordable) {
             context.order.push_back(i);
+            context.least_paid = std::min(context.least_paid, context.paid[i]);
         }
     }
-    std::stable_sort(context.order.begin(), context.order.end(), [&](int a, int b) {
-        return context.second_in[a] + context.second_out[a] < context.second_in[b] + context.second_out[b];
-    });
+    const auto score = [&](int i) { return context.second_in[i] + context.second_out[i] + context.paid[i]; };
+    std::stable_sort(context.order.begin(), context.order.end(), [&](int a, int b) { return score(a) < score(b); });
     context.known.assign(2 * n, {});
     context.solved.clear();
     context.weight.assign(static_cast<std::size_t>(n) * n, 0.0);
@@ -278,6 +328,14 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
     const bool bounds = search_.problem_.use_bounds;
     const double tolerance = search_.cost_.tolerance();
     const int column = context.order[place];
+    // What a tree must stay below to be taken: of equals, and of perfect ones, that of the first place is.
+    const auto most = [&](int m) {
+        if (place >= out.place[m]) {
+            return out.loss[m] - tolerance;
+        }
+        const bool any = context.any_perfect && search_.price_ > 0.0 && search_.perfect(out.loss[m], context.floor);
+        return any ? context.floor + 0.5 : out.loss[m] + tolerance;
+    };
     const int below = every_size ? std::min(sizes - 1, search_.n_sizes(depth - 1)) : 1;
     {
         std::unique_lock<std::mutex> lock;
@@ -286,7 +344,7 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
         }
         level.upper.resize(sizes + 1);
         for (int m = 1; m <= sizes; ++m) {
-            level.upper[m] = std::min(upper[m], out.loss[m] + (place < out.place[m] ? tolerance : -tolerance));
+            level.upper[m] = std::min(upper[m], most(m)) - context.paid[column];
         }
         bound_sides(node, context, column, below, level.bound_in, level.bound_out);
     }
@@ -297,6 +355,7 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
     ConditionSet paths[2] = {path, path};
     paths[0].add(2 * node.columns[column], {});
     paths[1].add(2 * node.columns[column] + 1, {});
+    const Tested tested(*this, feature_of(node, column));
     bool done[2];
     for (const int inside : {1, 0}) {
         std::vector<double> &own = inside ? level.bound_in : level.bound_out;
@@ -355,7 +414,7 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
                     : PairView{node.pairs.data(), level.counts.data(), level.total.data(), level.single.data(),
                                node.n_columns(),  node.stride,         n_classes};
             start(level.values, below, inside ? context.leaf_in[column] : context.leaf_out[column]);
-            two_levels(view, *levels_[2], nullptr, below, level.values);
+            two_levels(view, node.columns, *levels_[2], nullptr, below, level.values);
         } else {
             BitNode &child = inside ? level.inside : level.outside;
             child_node(node, column, inside, level.counts, small, child, level);
@@ -383,11 +442,10 @@ void BinarySearch::Worker::try_column(const BitNode &node, const ConditionSet &p
     context.known[2 * column] = level.bound_out;
     context.solved.push_back(column);
     const auto take = [&](int m, int a, double in, double rest) {
-        const double value = in + rest;
-        const double current = out.loss[m] + (place < out.place[m] ? tolerance : -tolerance);
-        if (value < current && value < upper[m] && value < level.upper[m]) {
+        const double value = in + rest + context.paid[column];
+        if (value < most(m) && value < upper[m] && in + rest < level.upper[m]) {
             out.loss[m] = value;
-            out.choice[m] = {column, a, in, rest};
+            out.choice[m] = {column, a, in, rest, depth};
             out.place[m] = place;
         }
     };
@@ -430,7 +488,8 @@ void BinarySearch::Worker::solve(const BitNode &node, const ConditionSet &path, 
         for (int place = 0; place < static_cast<int>(context.order.size()); ++place) {
             // What has not been tried yet has four leaves or more.
             if (search_.problem_.use_bounds &&
-                out.loss[sizes] <= context.floor + 4 * search_.price_ + search_.cost_.tolerance() &&
+                out.loss[sizes] <=
+                    context.floor + context.least_paid + 4 * search_.price_ + search_.cost_.tolerance() &&
                 (!search_.every_size_ || sizes == 2)) {
                 break;
             }

@@ -39,6 +39,16 @@ struct PairView {
     int n_classes;
 };
 
+/// What leaves cost, and what it costs to test a column below another one.
+struct SecondCosts {
+    const double *costs; ///< [true, predicted]
+    int n_labels;
+    const int *feature; ///< by column; null: tests are free
+    int n_features;
+    const double *prices; ///< [a * n_features + b]: what a test of b below one of a costs by unit of weight
+    double *room;         ///< for twice the stride
+};
+
 /// Up to sixteen features whose counts lie side by side: [code][class][feature].
 struct LaneGroup {
     int offset = 0;
@@ -53,9 +63,9 @@ struct Kernels {
     void (*count_pairs)(const BitView &bits, const std::uint64_t *mask, std::int32_t *counts);
     /// Least loss of splitting each side of each column once more, for 0/1 costs.
     void (*best_second)(const PairView &pairs, std::int32_t support, std::int32_t *inside, std::int32_t *outside);
-    /// The same for any costs ([true, predicted]).
-    void (*best_second_costs)(const PairView &pairs, const double *costs, int n_labels, std::int32_t support,
-                              double *inside, double *outside);
+    /// The same for any costs and prices of tests.
+    void (*best_second_costs)(const PairView &pairs, const SecondCosts &costs, std::int32_t support, double *inside,
+                              double *outside);
     /// Best splits of sixteen features at once into up to `most` leaves: counts are [code][class][feature]. Lowers
     /// `best[m]`, m >= 2; `penalty` by feature excludes those that may not be split. `scratch` has room for
     /// `split_scratch` bytes and is aligned to 64.

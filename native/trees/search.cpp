@@ -385,12 +385,8 @@ SearchResult search_tables(const SearchProblem &asked, JointSource &source, std:
 
 SearchResult search_trees(const SearchProblem &asked, Control &control) {
     const SearchProblem problem = of_use(asked);
-    const double total = problem.total_weight();
-    if (problem.loss == Loss::linear && problem.counts_whole() && BinarySearch::suits(problem, total)) {
-        // Where the limit on leaves binds, the best tree needs all smaller budgets below it.
-        const bool binds = problem.max_depth < 30 && problem.max_leaves < 1 << problem.max_depth;
-        const bool every_size = problem.every_size || binds || BinarySearch::leaf_price(problem, total) == 0.0;
-        return BinarySearch(problem, control, total, every_size).run();
+    if (BinarySearch::suits(problem)) {
+        return BinarySearch(problem, {}, control).run();
     }
     return problem.counts_whole() ? run_rows<std::int32_t>(problem, control) : run_rows<double>(problem, control);
 }

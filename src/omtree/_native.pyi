@@ -26,6 +26,7 @@ def code_texts(stream: object) -> tuple[npt.NDArray[np.int32], list[str], bool]:
 def few_distinct(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], limit: int
 ) -> npt.NDArray[np.float64]: ...
+def readable_between(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
 def quantile_cuts(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], n_bins: int
 ) -> list[tuple[float, float]]: ...
@@ -130,16 +131,20 @@ def search_trees(
     use_cache: bool,
     counting: str,
     every_size: bool,
-) -> tuple[
-    list[float],
-    list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],
-    float,
-    bool,
-    bool,
-    int,
-    int,
-    int,
-]: ...
+    prices: tuple[Sequence[float], Sequence[float], Sequence[int], float, float] | None,
+) -> (
+    tuple[
+        list[float],
+        list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],
+        float,
+        bool,
+        bool,
+        int,
+        int,
+        int,
+    ]
+    | None
+): ...
 
 MAX_RULE_LENGTH: int
 

@@ -183,7 +183,8 @@ class TreeSolver:
         solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
         if problem.counts is not None:
             return TreeAnswer(solution, found.tree)
-        if not problem.limits.empty or np.isfinite(found.losses).all():
+        # A single leaf pays for no test: without other limits it is missing only where it was not asked for.
+        if not replace(problem.limits, prices=None).empty or np.isfinite(found.losses).all():
             all_sizes = _sized(found)
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
         run = partial(self._search, problem, every_size=True)
@@ -219,16 +220,17 @@ class TreeSolver:
         if self.general:
             return self._general(problem, deadline)
         if not problem.plain or not problem.graph.levels:
-            found = trees.solve_sums(
-                problem,
-                splits=self.splits,
-                n_jobs=self.n_jobs,
-                cache_mb=self.cache_mb,
-                deadline=deadline,
-                every_size=every_size,
-            )
-            if found is not None:
-                return found
+            for special in (trees.solve_sums, trees.solve_priced):
+                found = special(
+                    problem,
+                    splits=self.splits,
+                    n_jobs=self.n_jobs,
+                    cache_mb=self.cache_mb,
+                    deadline=deadline,
+                    every_size=every_size,
+                )
+                if found is not None:
+                    return found
         if not problem.additive or not problem.graph.levels:
             return self._general(problem, deadline)
         return trees.solve(

@@ -1,7 +1,7 @@
 """Exact search over multiway trees."""
 
 from omtree.engines.trees.general import solve_general
-from omtree.engines.trees.search import TreeSolution, solve, solve_counts
+from omtree.engines.trees.search import TreeSolution, solve, solve_counts, solve_priced
 from omtree.engines.trees.sums import solve_sums
 
-__all__ = ["TreeSolution", "solve", "solve_counts", "solve_general", "solve_sums"]
+__all__ = ["TreeSolution", "solve", "solve_counts", "solve_general", "solve_priced", "solve_sums"]

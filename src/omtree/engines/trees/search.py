@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -155,12 +155,94 @@ def solve(
     >>> solve(problem).losses.tolist()
     [4.0, 4.0, 1.0]
     """
+    if not problem.limits.empty:
+        raise ValueError("This search takes no limits on rules; use solve_general, or solve_priced.")
+    found = _solve(
+        problem,
+        splits,
+        max_children,
+        categories,
+        n_jobs,
+        cache_mb,
+        deadline,
+        every_size,
+        use_bounds,
+        use_cache,
+        counting,
+    )
+    assert found is not None
+    return found
+
+
+def solve_priced(
+    problem: Problem,
+    *,
+    splits: Splits = "binary",
+    n_jobs: int = 1,
+    cache_mb: float = 512,
+    deadline: Deadline | None = None,
+    every_size: bool = True,
+    use_bounds: bool = True,
+    use_cache: bool = True,
+) -> TreeSolution | None:
+    """The best binary tree where tests have prices.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its costs are by label, its only limits are prices.
+    splits, n_jobs, cache_mb, deadline, every_size, use_bounds, use_cache
+        As in `solve`.
+
+    Returns
+    -------
+    TreeSolution or None
+        None where the problem is not one for this search: another loss, other limits, splits that are not binary,
+        weights that are no whole numbers, too many columns.
+
+    Examples
+    --------
+    >>> from omtree.data.table import Feature, Table
+    >>> from omtree.problem.graph import FeatureGraph
+    >>> from omtree.problem.limits import RuleLimits, TestPrices
+    >>> from omtree.problem.losses import LinearLoss
+    >>> from omtree.problem.problem import Problem
+    >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
+    >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [0, 3]]), np.arange(3))
+    >>> prices = RuleLimits(prices=TestPrices((1.0,), (1.0,), (-1,), np.inf, 0.25))
+    >>> problem = Problem(
+    ...     table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 1, 2, 1.0, limits=prices
+    ... )
+    >>> solve_priced(problem).losses.tolist()
+    [6.0, 4.25]
+    """
+    limits = problem.limits
+    if limits.prices is None or not replace(limits, prices=None).empty or not isinstance(problem.loss, LinearLoss):
+        return None
+    return _solve(problem, splits, None, None, n_jobs, cache_mb, deadline, every_size, use_bounds, use_cache, "auto")
+
+
+def _solve(
+    problem: Problem,
+    splits: Splits,
+    max_children: int | None,
+    categories: Categories | None,
+    n_jobs: int,
+    cache_mb: float,
+    deadline: Deadline | None,
+    every_size: bool,
+    use_bounds: bool,
+    use_cache: bool,
+    counting: Counting,
+) -> TreeSolution | None:
+    """Ask the kernel; None where it cannot tell what tests cost."""
     if problem.rows:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
     started = time.monotonic()
     categories = categories or problem.graph.categories
     features = problem.table.features
     columns = [features.index(level.feature) for level in problem.graph.levels]
+    prices = problem.limits.prices
     answer = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         *_sums(problem),
@@ -172,11 +254,20 @@ def solve(
         use_cache=use_cache,
         counting=counting,
         every_size=every_size,
+        prices=None
+        if prices is None
+        else (
+            [prices.full[column] for column in columns],
+            [prices.again[column] for column in columns],
+            [prices.group[column] for column in columns],
+            prices.limit,
+            prices.weight,
+        ),
         **_common(
             [features[column] for column in columns], categories, splits, max_children, n_jobs, cache_mb, deadline
         ),
     )
-    return solution_of(answer, columns, features, categories, started)
+    return None if answer is None else solution_of(answer, columns, features, categories, started)
 
 
 def solve_counts(
