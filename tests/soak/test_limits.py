@@ -6,8 +6,8 @@ import pytest
 
 from soak.limits import Case, run, sample
 
-# Reading four million cells takes about as long as is granted, and which side of it depends on the machine.
-CASES = [case for case in sample(12, seed=1) if case.shape != (2_000, 2_000)]
+# The fits that ignored their limit once; the whole walk is `python tests/soak/limits.py`.
+CASES = sample(0)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -17,7 +17,7 @@ def test_back_in_time(case: Case) -> None:
     assert outcome.ok, outcome
 
 
-@pytest.mark.parametrize("case", CASES[::3], ids=str)
+@pytest.mark.parametrize("case", CASES[:3], ids=str)
 def test_back_after_an_interrupt(case: Case) -> None:
     """Ctrl-C ends a fit without a limit within a second."""
     outcome = run(case, 0.3, interrupt=True)
