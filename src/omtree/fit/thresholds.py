@@ -286,7 +286,10 @@ class ThresholdSearch:
                 starts.append(QuickTree(greedy, math.inf, starts[0].floor))
             patience = PATIENCE if math.isinf(self._deadline.remaining) else ENDLESS
             limit = self._last_limit(part)
+            known = min((start.value for start in starts), default=math.inf)
+            self._tell("search parts", known, bound)
             tree = self._quick.search(part.training, features, coarse, limit, starts=starts, patience=patience)
+            self._tell("solved parts", math.inf if tree is None else tree.value, bound)
         if refined is not None and (tree is None or tree.value >= refined.answer.solution.value):
             return refined
         assert tree is not None
@@ -314,13 +317,14 @@ class ThresholdSearch:
         ]
 
     def _run(self, problem: Problem, solve: Solve, name: str, limit: Deadline) -> TreeAnswer:
-        if self._progress is not None:
-            self._progress(Event(f"search {name}", self._deadline.elapsed))
+        self._tell(f"search {name}")
         answer = solve(problem, limit)
-        if self._progress is not None:
-            found = answer.solution
-            self._progress(Event(f"solved {name}", self._deadline.elapsed, found.value, found.bound))
+        self._tell(f"solved {name}", answer.solution.value, answer.solution.bound)
         return answer
+
+    def _tell(self, phase: str, value: float = math.inf, bound: float = -math.inf) -> None:
+        if self._progress is not None:
+            self._progress(Event(phase, self._deadline.elapsed, value, bound))
 
     def _next_features(
         self, training: Training, best: Refined, coarse: Sequence[int], scales: Sequence[Scale], limit: Deadline
