@@ -41,5 +41,5 @@ def test_cells_run_in_order(
     names: dict[str, Any] = {"__name__": "__main__"}
     for cell in code:
         exec(compile(cell, str(script), "exec"), names)
-    assert "optimal: " in capsys.readouterr().out
+    assert "it is proven that" in capsys.readouterr().out
     assert [path.name for path in tmp_path.iterdir()] == [script.stem.replace("_", "-") + ".html"]
