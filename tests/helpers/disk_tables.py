@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 
 import omtree
 
+#: What is on disk is taken as it is.
+PLAIN = omtree.Reading(guess=False)
+
 COLUMNS = ["age", "size", "colour", "income", "member", "score", "same"]
 
 

@@ -34,6 +34,7 @@ def search(codes: list[list[int]], counts: list[list[float]], **options: Any) ->
         "use_cache": True,
         "counting": "auto",
         "every_size": True,
+        "prices": None,
     }
     errors = LinearLoss(1.0 - np.eye(weights.shape[1])).native()
     answer = _native.search_trees(table, weights, errors, **(settings | options))

@@ -67,7 +67,7 @@ def fine_cuts(values: FloatArray, weights: FloatArray | None, n_bins: int) -> Fl
     """About `n_bins` bins of equal weight; what heavy values leave over goes to the others, however rare these are.
 
     >>> fine_cuts(np.array([0.0] * 50 + [1.0, 2.0, 3.0, 4.0]), None, 4)
-    array([1., 2., 3.])
+    array([1., 2., 4.])
     """
     step = max(1, len(values) // MOST_ROWS)
     values, weights = values[::step], None if weights is None else np.ascontiguousarray(weights[::step])

@@ -13,6 +13,7 @@ from omtree.constraints import Constraint, Setting, compile_constraints, restric
 from omtree.constraints.monotone import Monotony
 from omtree.constraints.samples import Strata
 from omtree.data.table import Feature, FloatArray, Table
+from omtree.fit.representable import check_losses
 from omtree.objectives import Objective, RuleStatistics
 from omtree.problem.graph import Categories, FeatureGraph
 from omtree.problem.losses import LinearLoss, Loss, RowLoss, RowNumbers
@@ -60,7 +61,11 @@ class Pose:
         if self.setting is not None:
             features = restrict_features(self.constraints, features, self.setting)
         graph = FeatureGraph(features, self.categories, self.order)
-        training = training.coded(features)
+        coded = training.coded(features)
+        if coded is not training:
+            # Samples on disk know their weights only now.
+            check_losses(self.objective, coded.target, coded.weight)
+        training = coded
         if isinstance(training, CountedTraining):
             return self._counted(training, graph)
         # The share comes first: for all samples it is exactly one.

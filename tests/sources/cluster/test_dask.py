@@ -224,7 +224,7 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="date"):
         model.fit(X.assign(when=dd.to_datetime(X["few"])), y)
     fitted = OptimalTreeClassifier(max_depth=1).fit(X, y)
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="lacks the column 'holes'"):
         fitted.predict(X[["few", "many"]])
 
 

@@ -15,9 +15,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from helpers.disk_tables import COLUMNS, assert_same_model, table, write_parquet
+from helpers.disk_tables import COLUMNS, PLAIN, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, scan
-from omtree.cli.tables import read_table
+from omtree.cli.tables import FileOptions, read_table
 from omtree.sources.disk.scan import bytes_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")
@@ -55,8 +55,10 @@ def test_csv_is_read_as_on_the_command_line(way: str, packed: bool, tmp_path: Pa
     """Numbers, codes with leading zeros, quotes, missing cells and a guessed delimiter, also compressed."""
     path = tmp_path / ("rows.csv.gz" if packed else "rows.csv")
     path.write_bytes(gzip.compress(CSV.encode()) if packed else CSV.encode())
-    rows = read_table(str(path), missing=["?"])
-    here = OptimalTreeClassifier(max_depth=2, min_samples_leaf=1).fit(rows.drop_columns(["y"]), rows["y"].to_numpy())
+    rows = read_table(str(path), FileOptions(missing=("?",)))
+    here = OptimalTreeClassifier(max_depth=2, min_samples_leaf=1, reading=PLAIN).fit(
+        rows.drop_columns(["y"]), rows["y"].to_numpy()
+    )
     there = OptimalTreeClassifier(max_depth=2, min_samples_leaf=1).fit(scan(path, "y", missing=["?"]))
     assert_same_model(here, there)
     assert [feature.kind for feature in there.rules_.features] == ["numeric", "numeric", "nominal", "nominal"]
@@ -89,7 +91,7 @@ def test_arrow(way: str, kind: str, tmp_path: Path) -> None:
     else:
         with pa.ipc.new_stream(tmp_path / "rows.arrow", rows.schema) as stream:
             stream.write_table(rows)
-    here = OptimalTreeClassifier(max_depth=2).fit(rows.select(COLUMNS), rows["y"].to_numpy())
+    here = OptimalTreeClassifier(max_depth=2, reading=PLAIN).fit(rows.select(COLUMNS), rows["y"].to_numpy())
     assert_same_model(here, OptimalTreeClassifier(max_depth=2).fit(scan(tmp_path, "y", columns=COLUMNS)))
 
 

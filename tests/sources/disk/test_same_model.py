@@ -13,7 +13,7 @@ import pytest
 
 import omtree.fit.thresholds
 import omtree.sources.disk.disk_samples
-from helpers.disk_tables import COLUMNS, assert_same_model, table, write_parquet
+from helpers.disk_tables import COLUMNS, PLAIN, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, constraints, scan
 
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")
@@ -28,14 +28,15 @@ def both(
     seed: int = 0,
     columns: list[str] = COLUMNS,
 ) -> tuple[Any, Any]:
-    """The model of the same rows from memory and from disk."""
+    """The model of the same rows from memory, where texts are taken as they are on disk too, and from disk."""
     rows = table(seed)
     extra: dict[str, Any] = {}
     if weight is not None:
         extra["sample_weight"] = rows[weight].to_numpy()
     if groups:
         extra["groups"] = rows.select(list(groups))
-    here = type(estimator)(**estimator.get_params()).fit(rows.select(columns), rows[target].to_numpy(), **extra)
+    plain = {**estimator.get_params(), "reading": PLAIN}
+    here = type(estimator)(**plain).fit(rows.select(columns), rows[target].to_numpy(), **extra)
     found = scan(write_parquet(rows, folder), target, columns=columns, weight=weight, groups=groups)
     return here, type(estimator)(**estimator.get_params()).fit(found)
 
@@ -165,7 +166,7 @@ def test_lazy_frames(way: str, source: str, tmp_path: Path) -> None:
         lazy = duckdb.sql(f"SELECT {', '.join(names)} FROM '{path}'")
     if source.startswith("narwhals"):
         lazy = nw.from_native(lazy)
-    here = OptimalTreeClassifier(max_depth=2).fit(
+    here = OptimalTreeClassifier(max_depth=2, reading=PLAIN).fit(
         rows.select(COLUMNS), rows["y"].to_numpy(), sample_weight=rows["weight"].to_numpy()
     )
     assert_same_model(here, OptimalTreeClassifier(max_depth=2).fit(lazy, "y", sample_weight="weight"))
