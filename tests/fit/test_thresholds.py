@@ -13,6 +13,7 @@ import pytest
 
 import omtree.engines.rules.start
 import omtree.engines.trees
+import omtree.fit.quick_trees
 import omtree.fit.thresholds
 from helpers.datasets import tic_tac_toe
 from omtree import OptimalTreeClassifier
@@ -273,3 +274,31 @@ def test_rules_start_from_the_tree_the_thresholds_were_made_for(monkeypatch: pyt
     monkeypatch.setattr(omtree.engines.rules.start, "tree_paths", no_time)
     with pytest.warns(UserWarning, match="interrupted"):
         assert value(X, y, max_depth=2, structure="rules") <= tree
+
+
+@pytest.mark.parametrize("structure", ["tree", "rules"])
+def test_an_interrupt_in_the_first_quick_tree_ends_the_fit(structure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while thresholds are sought on a part of the rows is not forgotten: no search without a limit follows."""
+    monkeypatch.setattr(omtree.fit.thresholds, "MAX_CELLS", 10)
+    monkeypatch.setattr(omtree.fit.thresholds, "MIN_SAMPLES", 300)
+    honest = omtree.fit.quick_trees.improve
+    limits: list[float] = []
+
+    def stopped(*arguments: Any, **options: Any) -> Any:
+        return dataclasses.replace(honest(*arguments, **options), interrupted=True)
+
+    search = omtree.engines.trees.solve
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        limits.append(options["deadline"].remaining)
+        return search(*arguments, **options)
+
+    monkeypatch.setattr(omtree.fit.quick_trees, "improve", stopped)
+    monkeypatch.setattr(omtree.engines.trees, "solve", watched)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    model = OptimalTreeClassifier(max_depth=2, structure=structure, time_limit=None)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model.fit(X, X[:, 0] > X[:, 1])
+    assert model.certificate_.status == "interrupted"
+    assert max(limits, default=0.0) <= 0.0

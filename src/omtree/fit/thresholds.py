@@ -155,6 +155,10 @@ class ThresholdSearch:
             ended = first.interrupted or first.proven or self._deadline.expired
             if ended or hopeless:
                 return self._quickly(part, features, coarse, first, None, go_on=not ended)
+        if first is not None and first.interrupted:
+            # The tree of a part of the samples need not have the support in all of them.
+            problem = self._pose(self._training, features)
+            return Refined(problem, _interrupted(self._run(problem, solve, "all", Deadline(0.0))), 1)
         rounds = 1
         if first is not None and coarse:
             # Where thresholds are no longer quantiles, a round is over.
@@ -180,7 +184,11 @@ class ThresholdSearch:
         rounds = 1
         if first is not None:
             features, rounds = _with_cuts_of(part.training, features, first, self._n_bins), 2
-        return self._prepared(part, features, solve, self._share(_TIME_SHARE), rounds)
+        if first is None or not first.interrupted:
+            return self._prepared(part, features, solve, self._share(_TIME_SHARE), rounds)
+        found = self._prepared(part, features, solve, Deadline(0.0), rounds)
+        assert found.answer is not None
+        return replace(found, answer=_interrupted(found.answer))
 
     def _searched(
         self, part: _Part, features: tuple[Feature, ...], solve: Solve, hopeless: bool, rounds: int
@@ -328,13 +336,16 @@ class ThresholdSearch:
 
     def _next_features(
         self, training: Training, best: Refined, coarse: Sequence[int], scales: Sequence[Scale], limit: Deadline
-    ) -> tuple[Feature, ...] | None:
-        """Thresholds for another round: around those of the best tree, and those of a better one, if one is found."""
+    ) -> tuple[tuple[Feature, ...] | None, bool]:
+        """Thresholds for another round: around those of the best tree, and those of a better one, if one is found.
+
+        And whether Ctrl-C came.
+        """
         assert best.answer.root is not None
         assert self._n_bins is not None
         features = finer_features(training, best.problem, best.answer.root, scales, self._n_bins)
         if self._quick is None:
-            return features
+            return features, False
         once = self._quick.splits == "multiway"
         start = _known(best)
         before = best.problem.table.features
@@ -350,8 +361,8 @@ class ThresholdSearch:
             patience=NEXT_PATIENCE,
         )
         if tree is None or tree.value >= start.value:
-            return features
-        return _with_cuts_of(training, features or before, tree, self._n_bins)
+            return features, tree is not None and tree.interrupted
+        return _with_cuts_of(training, features or before, tree, self._n_bins), tree.interrupted
 
     def _refine(
         self, training: Training, pose: Pose, problem: Problem, solve: Solve, limit: Deadline, rounds: int
@@ -373,8 +384,10 @@ class ThresholdSearch:
             if found.status != "optimal" or gain <= _LEAST_GAIN * found.value or 1.5 * last > limit.remaining:
                 break
             scales = scales or [Scale.of(training, problem.table.features[f], f) for f in coarse]
-            features = self._next_features(training, best, coarse, scales, limit)
-            if features is None:
+            features, interrupted = self._next_features(training, best, coarse, scales, limit)
+            if interrupted:
+                best = replace(best, answer=_interrupted(best.answer))
+            if features is None or interrupted:
                 break
             problem = pose(training, features)
             before = limit.elapsed
@@ -386,10 +399,15 @@ class ThresholdSearch:
                 best = Refined(problem, answer, best.rounds + 1)
                 continue
             if answer.solution.status == "interrupted":
-                best = replace(best, answer=replace(best.answer, solution=replace(found, status="interrupted")))
+                best = replace(best, answer=_interrupted(best.answer))
             break
         seconds = {"thresholds": limit.elapsed - start - searched, "search": searched}
         return replace(best, answer=replace(best.answer, solution=replace(best.answer.solution, seconds=seconds)))
+
+
+def _interrupted(answer: TreeAnswer) -> TreeAnswer:
+    """The answer after Ctrl-C."""
+    return replace(answer, solution=replace(answer.solution, status="interrupted"))
 
 
 def _known(refined: Refined, floor: float = 0.0) -> QuickTree:
