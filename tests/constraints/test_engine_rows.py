@@ -50,7 +50,9 @@ def solve(case: Case, *constraints: Constraint) -> Solution:
     strata = compiled.strata
     table = make_table(case.columns, case.features, strata.of_sample, len(strata), case.weight)
     costs = (strata.label[:, None] != np.arange(len(case.classes))[None, :]).astype(float)
-    problem = Problem(table, FeatureGraph(case.features), LinearLoss(costs), 2, 3, 1.0, rows=compiled.rows)
+    problem = Problem(
+        table, FeatureGraph(case.features), LinearLoss(costs), 2, 3, 1.0, model_limits=compiled.model_limits
+    )
     return rules.solve(problem)
 
 

@@ -30,7 +30,7 @@ from omtree.constraints import (
     FalsePositiveRate,
     FowlkesMallows,
     Linear,
-    MetricRow,
+    MetricLimit,
     Precision,
     PredictiveEquality,
     Recall,
@@ -93,10 +93,10 @@ def test_metric_rows_are_the_audit(metric: Any) -> None:
                 constraint = metric(**names, **{sense: limit})
                 met = case.met(constraint)
                 compiled = case.compiled(constraint)
-                assert rows_hold(case, compiled.rows) == met, (constraint, value)
+                assert rows_hold(case, compiled.model_limits) == met, (constraint, value)
                 outcomes.add(met)
-                for row in compiled.rows:
-                    assert isinstance(row, MetricRow)
+                for row in compiled.model_limits:
+                    assert isinstance(row, MetricLimit)
                     reached = row.reached(value_of(case, row.coefficient))
                     assert reached is None or reached == pytest.approx(value)
                     assert (reached is None) == (metric in (Precision, F1))
@@ -113,7 +113,7 @@ def test_parity_rows_are_the_audit(make: Callable[[float], Constraint]) -> None:
         for tolerance in limits_around(value, 0.0, rng):
             constraint = make(tolerance)
             met = case.met(constraint)
-            assert rows_hold(case, case.compiled(constraint).rows) == met, constraint
+            assert rows_hold(case, case.compiled(constraint).model_limits) == met, constraint
             outcomes.add(met)
     assert outcomes == {True, False}
 
@@ -211,7 +211,7 @@ def test_without_predicted_positives() -> None:
         assert math.isnan(check.value)
         assert check.slack == 0.0
         assert check.met
-        assert rows_hold(case, case.compiled(constraint).rows)
+        assert rows_hold(case, case.compiled(constraint).model_limits)
     for metric in (F1, MCC, FowlkesMallows, Recall):
         (check,) = metric("yes", at_least=0.1).audit(case.answers())
         assert check.value == 0.0
@@ -223,7 +223,7 @@ def test_groups_without_the_class_are_not_compared() -> None:
     case = random_case(5)
     case.groups["sex"].codes[:] = np.where(case.y == 1, 0, 1)
     constraint = EqualOpportunity("sex", 0.0)
-    assert case.compiled(constraint).rows == ()
+    assert case.compiled(constraint).model_limits == ()
     (check,) = constraint.audit(case.answers())
     assert math.isnan(check.value)
     assert check.met
@@ -276,7 +276,7 @@ def test_two_limits_give_two_checks() -> None:
     """A least and a largest value are two rows and two checks, each with its own slack."""
     case = random_case(4)
     constraint = Recall("yes", at_least=0.2, at_most=0.6)
-    assert len(case.compiled(constraint).rows) == 2
+    assert len(case.compiled(constraint).model_limits) == 2
     least, most = audit([constraint], case.answers())
     assert least.slack == pytest.approx(least.value - 0.2)
     assert most.slack == pytest.approx(0.6 - most.value)

@@ -12,7 +12,7 @@ import pytest
 from constraints.test_sample_level import value_of
 from helpers.constraint_cases import random_case
 from omtree.constraints import Answers, Constraint, ConstraintCheck, RuleDemands, Setting, Strata, audit, loads, to_toml
-from omtree.problem.problem import GlobalRow
+from omtree.problem.problem import ModelLimit
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,11 +28,11 @@ class AlarmRate(Constraint):
         if self.class_ not in setting.classes:
             raise ValueError(f"{self.title}: there is no such class.")
 
-    def on_model(self, strata: Strata, setting: Setting) -> Iterable[GlobalRow]:
+    def on_model(self, strata: Strata, setting: Setting) -> Iterable[ModelLimit]:
         """One row: minus the weight of the alarms is at least minus the limit."""
         coefficient = np.zeros((len(strata), setting.n_labels))
         coefficient[:, setting.classes.index(self.class_)] = -1.0
-        return [GlobalRow(self.title, coefficient, -self.at_most * float(strata.totals.sum()))]
+        return [ModelLimit(self.title, coefficient, -self.at_most * float(strata.totals.sum()))]
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         """The share of the alarms."""
@@ -69,7 +69,7 @@ def test_a_row_of_your_own() -> None:
     for seed in range(30):
         case = random_case(seed, scaled=seed % 2 == 0)
         constraint = AlarmRate("yes", 0.4)
-        (row,) = case.compiled(constraint).rows
+        (row,) = case.compiled(constraint).model_limits
         fine = value_of(case, row.coefficient) >= row.at_least - 1e-9
         (check,) = audit([constraint], case.answers())
         assert fine == check.met

@@ -19,7 +19,7 @@ from omtree.data.table import Table
 from omtree.problem.graph import Condition, FeatureGraph
 from omtree.problem.limits import LinearLimit, PathShape, RatioLimit, RuleLimits, TestPrices
 from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss, RowLoss, SampleLoss
-from omtree.problem.problem import GlobalRow, Path, Problem
+from omtree.problem.problem import ModelLimit, Path, Problem
 
 KINDS = ("linear", "rectangular", "gini", "entropy", "squared", "poisson", "quantile", "huber", "rows", "odd rows")
 #: Losses of rules whose cost is infinite do not exist; differences below this are rounding.
@@ -90,7 +90,7 @@ class GeneralCase:
             loss = self.loss_of(rows, label)
             if limits.prices is not None:
                 loss += limits.prices.weight * price * weight
-            shares = [float((p.table.statistics[rows] @ row.coefficient)[:, label].sum()) for row in p.rows]
+            shares = [float((p.table.statistics[rows] @ row.coefficient)[:, label].sum()) for row in p.model_limits]
             path = Path(tuple(Condition(*condition) for condition in described), label)
             found.append(BruteRule(path, tuple(rows.tolist()), loss, tuple(shares)))
         return found
@@ -116,7 +116,7 @@ class GeneralCase:
             LinearConstraint(cover, 1.0, 1.0),
             LinearConstraint(np.ones((1, len(rules))), -np.inf, p.max_leaves),
         ]
-        for m, row in enumerate(p.rows):
+        for m, row in enumerate(p.model_limits):
             constraints.append(LinearConstraint(np.array([[rule.shares[m] for rule in rules]]), row.at_least, np.inf))
         if p.conflict is not None and not relaxed:
             apart = [
@@ -145,7 +145,7 @@ class GeneralCase:
         rules = [known[frozenset(Condition(c.feature, c.codes) for c in path.conditions), path.label] for path in paths]
         assert (np.array([rule.rows for rule in rules]).sum(axis=0) == 1).all()
         assert len(rules) <= p.max_leaves
-        for m, row in enumerate(p.rows):
+        for m, row in enumerate(p.model_limits):
             assert sum(rule.shares[m] for rule in rules) >= row.at_least - 1e-6
         if p.conflict is not None:
             assert not any(p.conflict(a, b) for a, b in itertools.combinations(paths, 2))
@@ -192,8 +192,8 @@ def general_case(seed: int, kind: str, *, limited: bool = True, rows: bool = Fal
         least, most = (
             table.statistics.sum(axis=0) @ ends for ends in (coefficient.min(axis=1), coefficient.max(axis=1))
         )
-        row = GlobalRow("share", coefficient, float(np.round(least + share * (most - least), 1)))
-        problem = dataclasses.replace(problem, rows=(row,))
+        row = ModelLimit("share", coefficient, float(np.round(least + share * (most - least), 1)))
+        problem = dataclasses.replace(problem, model_limits=(row,))
     return GeneralCase(problem, loss_of)
 
 

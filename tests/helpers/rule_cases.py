@@ -12,7 +12,7 @@ from helpers.facts import global_value, recompute
 from omtree.data.table import Table
 from omtree.problem.graph import FeatureGraph
 from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import GlobalRow, Problem, Solution
+from omtree.problem.problem import ModelLimit, Problem, Solution
 
 #: The shape on which the linear relaxation is most often below the optimum.
 HARD = {"n_features": 3, "max_values": 3, "missing": 0.0, "n_rows": 14, "n_classes": 3}
@@ -28,7 +28,7 @@ class Tiny:
     def oracle_arguments(self) -> tuple[Any, ...]:
         """Arguments of the oracle's functions."""
         p = self.problem
-        rows = [(p.table.statistics @ row.coefficient, row.at_least) for row in p.rows]
+        rows = [(p.table.statistics @ row.coefficient, row.at_least) for row in p.model_limits]
         table = (p.table.codes, p.table.statistics, p.table.features, p.costs)
         return (*table, p.max_depth, p.max_leaves, p.min_support, self.categories, rows)
 
@@ -74,7 +74,7 @@ def make_problem(
     support: float,
     categories: str = "groups",
     rng: np.random.Generator | None = None,
-    rows: tuple[GlobalRow, ...] = (),
+    rows: tuple[ModelLimit, ...] = (),
 ) -> Problem:
     """A problem over a table; with `rng` the levels of its graph are in random order."""
     order = None if rng is None else rng.permutation(len(table.features)).tolist()
@@ -99,7 +99,7 @@ def with_rows(seed: int, n_rows: int = 1) -> Tiny:
         else:
             coefficient = rng.integers(-3, 4, size=p.costs.shape).astype(float)
             at_least = float(rng.integers(-5, 2 * len(p.table.statistics)))
-        rows.append(GlobalRow(f"row {number}", coefficient, at_least))
+        rows.append(ModelLimit(f"row {number}", coefficient, at_least))
     graph_order = [level.position for level in p.graph]
     graph = FeatureGraph(p.table.features, case.categories, graph_order)
     problem = Problem(p.table, graph, p.loss, p.max_depth, p.max_leaves, p.min_support, tuple(rows))
@@ -118,7 +118,7 @@ def check_model(problem: Problem, solution: Solution) -> None:
     assert facts.depth <= problem.max_depth
     assert 1 <= facts.n_rules <= problem.max_leaves
     assert solution.bound <= solution.value
-    for row in problem.rows:
+    for row in problem.model_limits:
         assert (
             global_value(problem.table.codes, problem.table.statistics @ row.coefficient, solution.paths)
             >= row.at_least - 1e-6

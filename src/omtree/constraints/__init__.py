@@ -16,7 +16,7 @@ from omtree.constraints.compile import (
 )
 from omtree.constraints.constraint import Constraint, Setting, Shape
 from omtree.constraints.curved import MCC, FowlkesMallows
-from omtree.constraints.demands import CurvedLimit, MetricRow, RuleDemands, RuleSum
+from omtree.constraints.demands import CurvedLimit, MetricLimit, RuleDemands, RuleSum
 from omtree.constraints.fairness import (
     ConditionalParity,
     EqualizedOdds,
@@ -58,7 +58,7 @@ __all__ = [
     "Interactions",
     "Linear",
     "MaxSupport",
-    "MetricRow",
+    "MetricLimit",
     "MinClassCount",
     "MinConfidence",
     "MinSupport",

@@ -16,7 +16,7 @@ from omtree.constraints.demands import CurvedLimit, RuleDemands, RuleSum
 from omtree.constraints.samples import Samples, Strata
 from omtree.data.table import Feature, FloatArray, Table
 from omtree.problem.limits import PathShape, Predicate, RuleLimits
-from omtree.problem.problem import GlobalRow
+from omtree.problem.problem import ModelLimit
 
 #: Conditions as (feature, codes), the numbers of the merged rows, and the label: the number of a rule.
 RuleNumber = Callable[[Sequence[tuple[int, tuple[int, ...]]], npt.NDArray[np.uint32], int], float]
@@ -45,7 +45,7 @@ class Compiled:
     shape : Shape
         By feature name, all constraints in one.
     demands : RuleDemands
-    rows : tuple of GlobalRow
+    model_limits : tuple of ModelLimit
         Linear in the strata; exact.
     curved : tuple of CurvedLimit
         Demands on the whole model that are linear in no finite way; their rows are implied, not enough.
@@ -57,7 +57,7 @@ class Compiled:
     strata: Strata
     shape: Shape
     demands: RuleDemands
-    rows: tuple[GlobalRow, ...]
+    model_limits: tuple[ModelLimit, ...]
     curved: tuple[CurvedLimit, ...]
     rule_sums: tuple[RuleSum, ...]
 
@@ -144,7 +144,7 @@ def compile_constraints(
     >>> from omtree.constraints import Recall
     >>> setting = Setting(("x0",), ("numeric",), classes=("no", "yes"))
     >>> samples = Samples(np.array([0, 1, 1, 1]), np.ones(4))
-    >>> (row,) = compile_constraints([Recall("yes", at_least=0.5)], setting, samples).rows
+    >>> (row,) = compile_constraints([Recall("yes", at_least=0.5)], setting, samples).model_limits
     >>> row.coefficient.tolist(), row.at_least
     ([[0.0, 0.0], [0.0, 1.0]], 1.5)
     """
@@ -162,7 +162,7 @@ def compile_constraints(
         strata,
         shape,
         demands,
-        tuple(_scaled(row, scale) for row in found if isinstance(row, GlobalRow)),
+        tuple(_scaled(row, scale) for row in found if isinstance(row, ModelLimit)),
         tuple(_scaled_curve(part, scale) for part in found if isinstance(part, CurvedLimit)),
         tuple(part for part in found if isinstance(part, RuleSum)),
     )
@@ -259,7 +259,7 @@ def _stratum_scale(strata: Strata, samples: Samples) -> FloatArray | None:
     return np.where(scale > 0, scale, 1.0)[:, None]
 
 
-def _scaled(row: GlobalRow, scale: FloatArray | None) -> Any:
+def _scaled(row: ModelLimit, scale: FloatArray | None) -> Any:
     return row if scale is None else replace(row, coefficient=row.coefficient / scale)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from omtree.data.table import Feature, Kind
-from omtree.problem.problem import GlobalRow
+from omtree.problem.problem import ModelLimit
 
 if TYPE_CHECKING:
     from omtree.constraints.audit import Answers, ConstraintCheck
@@ -167,7 +167,7 @@ class Constraint:
     def on_rule(self, demands: RuleDemands) -> None:
         """State what it demands of every rule."""
 
-    def on_model(self, strata: Strata, setting: Setting) -> Iterable[GlobalRow | CurvedLimit | RuleSum]:
+    def on_model(self, strata: Strata, setting: Setting) -> Iterable[ModelLimit | CurvedLimit | RuleSum]:
         """What it demands of the whole model."""
         return ()
 

@@ -23,7 +23,7 @@ from omtree.constraints.constraint import Setting
 from omtree.constraints.demands import CurvedLimit
 from omtree.constraints.sample import ClassMetric, confusion, masks
 from omtree.constraints.samples import Strata
-from omtree.problem.problem import GlobalRow
+from omtree.problem.problem import ModelLimit
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,13 +65,13 @@ class _CurvedMetric(ClassMetric, abstract=True):
                 limit: float = limit,
                 name: str = name,
                 sign: float = sign,
-            ) -> tuple[GlobalRow, ...]:
+            ) -> tuple[ModelLimit, ...]:
                 low, high, lines = self._lines(sense, limit, positive, total, low, high)
-                rows = [GlobalRow(name, sign * (hits - slope * called), sign * constant) for slope, constant in lines]
+                rows = [ModelLimit(name, sign * (hits - slope * called), sign * constant) for slope, constant in lines]
                 if low > 0:
-                    rows.append(GlobalRow(f"{name}: calls", called, low))
+                    rows.append(ModelLimit(f"{name}: calls", called, low))
                 if high < total:
-                    rows.append(GlobalRow(f"{name}: calls", -called, -high))
+                    rows.append(ModelLimit(f"{name}: calls", -called, -high))
                 return tuple(rows)
 
             yield CurvedLimit(name, self, hits, called, holds, within, total)

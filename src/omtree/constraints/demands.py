@@ -13,14 +13,14 @@ from omtree.constraints.constraint import Constraint, Setting
 from omtree.constraints.samples import Samples
 from omtree.data.table import FloatArray
 from omtree.problem.limits import LinearLimit, RatioLimit
-from omtree.problem.problem import GlobalRow
+from omtree.problem.problem import ModelLimit
 
 if TYPE_CHECKING:
     from omtree.constraints.budget import Budget
 
 
 @dataclass(frozen=True, eq=False)
-class MetricRow(GlobalRow):
+class MetricLimit(ModelLimit):
     """A linear row that knows what it is about.
 
     Attributes
@@ -56,7 +56,7 @@ class CurvedLimit:
     name : str
     constraint : Constraint
     hits, called : array of float, shape (n_strata, n_labels)
-        Coefficients of the two sums, as in a `GlobalRow`: the weight rightly given the class, and all weight given it.
+        Coefficients of the two sums, as in a `ModelLimit`: the weight rightly given the class, and all weight given it.
     holds : callable
         Whether these values of hits and called are allowed: the demand itself.
     within : callable
@@ -71,11 +71,11 @@ class CurvedLimit:
     hits: FloatArray
     called: FloatArray
     holds: Callable[[float, float], bool]
-    within: Callable[[float, float], tuple[GlobalRow, ...]]
+    within: Callable[[float, float], tuple[ModelLimit, ...]]
     largest: float
 
     @property
-    def rows(self) -> tuple[GlobalRow, ...]:
+    def rows(self) -> tuple[ModelLimit, ...]:
         """The rows that every allowed model satisfies."""
         return self.within(0.0, self.largest)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from omtree.constraints.answers import RuleFacts
 from omtree.constraints.audit import Answers, ConstraintCheck, share, worst
 from omtree.constraints.constraint import Constraint, Level, Setting, check_group, check_number, class_position, code_of
-from omtree.constraints.demands import MetricRow, RuleDemands, RuleSum
+from omtree.constraints.demands import MetricLimit, RuleDemands, RuleSum
 from omtree.constraints.samples import Strata
 from omtree.data.table import FloatArray
 
@@ -51,7 +51,7 @@ class _Parity(Constraint, abstract=True):
         """
         raise NotImplementedError
 
-    def on_model(self, strata: Strata, setting: Setting) -> Iterable[MetricRow]:
+    def on_model(self, strata: Strata, setting: Setting) -> Iterable[MetricLimit]:
         positive = class_position(self, self.class_, setting)
         columns = {name: (strata.groups[name], strata.levels[name]) for name in self.group_columns}
         codes, levels = columns[self.group]
@@ -64,7 +64,7 @@ class _Parity(Constraint, abstract=True):
                 coefficient[among & (codes == high), positive] = -unit / total[high]
                 coefficient[among & (codes == low), positive] = unit / total[low]
                 between = f"{code_of(levels[high])} above {code_of(levels[low])}{words}"
-                yield MetricRow(
+                yield MetricLimit(
                     f"{self.title}: {between}",
                     coefficient,
                     -self.tolerance * unit,

@@ -25,7 +25,7 @@ from omtree.constraints.constraint import (
     class_position,
     code_of,
 )
-from omtree.constraints.demands import CurvedLimit, MetricRow
+from omtree.constraints.demands import CurvedLimit, MetricLimit
 from omtree.constraints.samples import Strata
 from omtree.data.table import FloatArray
 
@@ -99,7 +99,7 @@ class _Metric(Bounded, abstract=True):
         """The metric of a model's answers; NaN where it is not defined."""
         raise NotImplementedError
 
-    def on_model(self, strata: Strata, setting: Setting) -> Iterable[MetricRow | CurvedLimit]:
+    def on_model(self, strata: Strata, setting: Setting) -> Iterable[MetricLimit | CurvedLimit]:
         top, bottom = self.sums(strata, setting)
         fixed = bool((bottom == bottom[:, :1]).all())
         total = float(bottom[:, 0] @ strata.totals)
@@ -111,7 +111,7 @@ class _Metric(Bounded, abstract=True):
             else:
                 coefficient, at_least, per_unit = sign * (top - limit * bottom), 0.0, None
             name = self.name_of(sense)
-            yield MetricRow(name, coefficient, at_least, self, self.words, limit, sense, per_unit)
+            yield MetricLimit(name, coefficient, at_least, self, self.words, limit, sense, per_unit)
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         return self.checks(self.value(answers))

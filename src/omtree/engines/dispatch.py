@@ -96,7 +96,7 @@ class RulesSolver:
             )
         if problem.sums:
             return rules.solve_listed(problem, self.options, deadline, start=start, progress=self.progress)
-        if not problem.graph.levels and problem.plain and not problem.rows:
+        if not problem.graph.levels and problem.plain and not problem.model_limits:
             return _single_rule(problem)
         return rules.solve(problem, self.options, deadline, start=start, progress=self.progress)
 
@@ -169,7 +169,7 @@ class TreeSolver:
             return self._without_conflicts(problem, deadline)
         if problem.sums:
             return self._summed(problem, deadline)
-        if problem.rows:
+        if problem.model_limits:
             return self._constrained(problem, deadline)
         found = self._search(problem, deadline, every_size=False)
         if found.tree is None:
@@ -304,7 +304,7 @@ class TreeSolver:
             return replace(found, answer=TreeAnswer(found.answer.solution, root), leaves=leaves, value=value)
 
         started = deadline.elapsed
-        free_labels = problem.plain and not problem.rows and not problem.sums
+        free_labels = problem.plain and not problem.model_limits and not problem.sums
         agreed = solve_conflicts(problem, solve, deadline, self.gap, relabelled if free_labels else None)
         if agreed.answer is None:
             return _no_tree(agreed.status, agreed.bound)

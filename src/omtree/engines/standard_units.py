@@ -15,7 +15,7 @@ from omtree.data.table import FloatArray
 from omtree.problem.judge import make_judge
 from omtree.problem.limits import LinearLimit, RuleLimits
 from omtree.problem.losses import ImpurityLoss, LinearLoss, Loss, MomentLoss, RowLoss, RowNumbers, SampleLoss
-from omtree.problem.problem import GlobalRow, Problem
+from omtree.problem.problem import ModelLimit, Problem
 
 #: Within these numbers is near enough to one: whole weights and costs stay whole there, which engines make use of.
 NEAR_ONE = 2.0**-4, 2.0**20
@@ -84,7 +84,7 @@ def in_units(problem: Problem) -> InUnits:
         table=replace(table, statistics=statistics, row_weight=None if table.row_weight is None else weight / by),
         loss=loss,
         min_support=problem.min_support / by,
-        rows=tuple(replace(row, at_least=row.at_least / by) for row in problem.rows),
+        model_limits=tuple(replace(row, at_least=row.at_least / by) for row in problem.model_limits),
         curved=tuple(_curved(limit, by) for limit in problem.curved),
         limits=_limits(problem, by, unit),
     )
@@ -133,7 +133,7 @@ def _divided(statistics: FloatArray, loss: Loss, unit: float) -> tuple[FloatArra
 
 
 def _curved(limit: CurvedLimit, by: float) -> CurvedLimit:
-    def within(low: float, high: float) -> tuple[GlobalRow, ...]:
+    def within(low: float, high: float) -> tuple[ModelLimit, ...]:
         return tuple(replace(row, at_least=row.at_least / by) for row in limit.within(low * by, high * by))
 
     return replace(

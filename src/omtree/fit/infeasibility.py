@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from omtree.constraints import Constraint, MetricRow
+from omtree.constraints import Constraint, MetricLimit
 from omtree.data.table import FloatArray
 from omtree.data.wording import number
 from omtree.deadline import Deadline
@@ -38,14 +38,14 @@ def conflicting(constraints: Sequence[Constraint], feasible: Feasible, deadline:
     return kept
 
 
-def nearest(problem: Problem, row: MetricRow, least: Least, deadline: Deadline) -> float | None:
+def nearest(problem: Problem, row: MetricLimit, least: Least, deadline: Deadline) -> float | None:
     """The value of a metric that comes nearest to its limit, over all models; None where it was not found in time.
 
     Parameters
     ----------
     problem : Problem
         Its constraints over the whole model are left out.
-    row : MetricRow
+    row : MetricLimit
     least : callable
     deadline : Deadline
     """
@@ -61,21 +61,21 @@ def _most(problem: Problem, coefficient: FloatArray, least: Least, deadline: Dea
     limits = problem.limits
     if limits.prices is not None:
         limits = replace(limits, prices=replace(limits.prices, weight=0.0))
-    free = replace(problem, loss=loss, limits=limits, rows=(), curved=(), sums=(), conflict=None)
+    free = replace(problem, loss=loss, limits=limits, model_limits=(), curved=(), sums=(), conflict=None)
     found = least(free, deadline)
     if found is None:
         return None
     return -(found + float(problem.table.statistics.sum(axis=0) @ shift[:, 0]))
 
 
-def in_words(core: Sequence[Constraint], reached: Sequence[tuple[MetricRow, float]], size: str) -> str:
+def in_words(core: Sequence[Constraint], reached: Sequence[tuple[MetricLimit, float]], size: str) -> str:
     """The reason, in a sentence.
 
     Parameters
     ----------
     core : sequence of Constraint
         Those that cannot be met together.
-    reached : sequence of (MetricRow, float)
+    reached : sequence of (MetricLimit, float)
         How near to the limit of a constraint of the core a model comes that need not meet the others.
     size : str
         The limits on the model, in words.

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from sklearn.utils import check_random_state
 
-from omtree.constraints import Constraint, MetricRow, Setting, check_constraints, restrict_features
+from omtree.constraints import Constraint, MetricLimit, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
 from omtree.data.binning import Binning
 from omtree.data.table import MAX_CODES, Feature
@@ -285,8 +285,8 @@ class Plan:
             return found.value if found.status == "optimal" else None
 
         reached = []
-        for row in problem.rows:
-            if isinstance(row, MetricRow) and row.constraint in core and not deadline.expired:
+        for row in problem.model_limits:
+            if isinstance(row, MetricLimit) and row.constraint in core and not deadline.expired:
                 value = nearest(problem, row, least, deadline)
                 if value is not None:
                     reached.append((row, value))

@@ -73,7 +73,7 @@ class Pose:
         compiled = None
         if self.constraints and self.setting is not None and not self.relaxed:
             compiled = compile_constraints(self.constraints, self.setting, training.samples())
-        counted = compiled.strata if compiled is not None and (compiled.rows or compiled.curved) else None
+        counted = compiled.strata if compiled is not None and (compiled.model_limits or compiled.curved) else None
         table = self._table(training, features, counted)
         loss = self._loss(table, training)
         if counted is not None:
@@ -89,7 +89,7 @@ class Pose:
         return replace(
             problem,
             min_support=max(support, compiled.demands.min_support),
-            rows=compiled.rows,
+            model_limits=compiled.model_limits,
             limits=compiled.limits(table),
             class_of_stratum=None if counted is None else counted.label,
             conflict=self._conflict(compiled.monotone, table, training),

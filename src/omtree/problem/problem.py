@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class GlobalRow:
+class ModelLimit:
     """A linear constraint over the whole model: ``sum of coefficient[stratum, predicted label] >= at_least``.
 
     Attributes
@@ -54,7 +54,7 @@ class Problem:
         Most rules in the model.
     min_support : float
         Least sample weight in one rule.
-    rows : tuple of GlobalRow
+    model_limits : tuple of ModelLimit
         Constraints over the whole model.
     limits : RuleLimits
         Constraints on every rule.
@@ -76,7 +76,7 @@ class Problem:
     max_depth: int
     max_leaves: int
     min_support: float
-    rows: tuple[GlobalRow, ...] = ()
+    model_limits: tuple[ModelLimit, ...] = ()
     limits: RuleLimits = field(default_factory=RuleLimits)
     class_of_stratum: npt.NDArray[np.intp] | None = None
     conflict: Callable[[Path, Path], bool] | None = None
@@ -100,7 +100,7 @@ class Problem:
     @property
     def free_labels(self) -> bool:
         """Whether a rule may be worth having with another label than its cheapest: what couples rules sees labels."""
-        return self.loss.n_labels > 1 and (len(self.rows) > 0 or self.conditions_matter)
+        return self.loss.n_labels > 1 and (len(self.model_limits) > 0 or self.conditions_matter)
 
     @property
     def conditions_matter(self) -> bool:
@@ -109,8 +109,8 @@ class Problem:
 
     @property
     def at_least(self) -> FloatArray:
-        """Limits of the constraints over the whole model: those of `rows`, then those of `sums`."""
-        limits = [row.at_least for row in self.rows] + [part.at_least for part in self.sums]
+        """Limits of the constraints over the whole model: those of `model_limits`, then those of `sums`."""
+        limits = [row.at_least for row in self.model_limits] + [part.at_least for part in self.sums]
         return np.array(limits, dtype=np.float64)
 
     @property

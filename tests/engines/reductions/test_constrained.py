@@ -20,7 +20,7 @@ from omtree.engines.trees import solve_general
 from omtree.engines.trees.fronts import attainable
 from omtree.problem.graph import FeatureGraph
 from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import GlobalRow, Problem
+from omtree.problem.problem import ModelLimit, Problem
 
 FOREVER = Deadline(None)
 
@@ -36,11 +36,11 @@ def random_problem(rng: np.random.Generator, n_rows: int, costs: np.ndarray, par
         coefficient = rng.integers(-3, 4, size=(n_strata, n_labels)) / 1.0
         low, high = weight @ coefficient.min(axis=1), weight @ coefficient.max(axis=1)
         middle = low + (high - low) * rng.uniform(0.2, 0.9)
-        rows.append(GlobalRow(f"floor {number}", coefficient, middle))
+        rows.append(ModelLimit(f"floor {number}", coefficient, middle))
         if rng.random() < 0.5:
-            rows.append(GlobalRow(f"ceiling {number}", -coefficient, -middle - 0.1 * (high - low)))
+            rows.append(ModelLimit(f"ceiling {number}", -coefficient, -middle - 0.1 * (high - low)))
     graph = FeatureGraph(table.features)
-    return Problem(table, graph, LinearLoss(costs), 3, 5, part * float(rng.integers(1, 4)), rows=tuple(rows))
+    return Problem(table, graph, LinearLoss(costs), 3, 5, part * float(rng.integers(1, 4)), model_limits=tuple(rows))
 
 
 def solved(problem: Problem, **options: bool) -> tuple[float, Closed]:
@@ -69,13 +69,13 @@ def test_equals_the_best_of_all_vectors(n_rows: int, costs: np.ndarray, part: fl
     feasible = 0
     for seed in range(8):
         problem = random_problem(np.random.default_rng([seed, n_rows]), n_rows, costs, part)
-        forms = np.stack([problem.costs, *(row.coefficient for row in problem.rows)])
+        forms = np.stack([problem.costs, *(row.coefficient for row in problem.model_limits)])
         bare = Problem(problem.table, problem.graph, problem.loss, 3, 5, problem.min_support)
         prices = np.zeros(len(forms))
         prices[0] = 1.0
         every = attainable(bare, forms, prices, math.inf)
         assert every.complete
-        limits = np.array([row.at_least for row in problem.rows])
+        limits = np.array([row.at_least for row in problem.model_limits])
         allowed = (every.vectors[:, 1:] >= limits - 1e-9).all(axis=1)
         expected = float(every.vectors[allowed, 0].min()) if allowed.any() else math.inf
         feasible += bool(allowed.any())
@@ -111,5 +111,5 @@ def test_after_ctrl_c_no_trees_are_listed() -> None:
         raise AssertionError("no search may begin")
 
     master = TreeMaster(problem, nothing)
-    closed = close_gap(master, Relaxed(None, 0.0, np.zeros(len(problem.rows)), True, 1), FOREVER, nothing)
+    closed = close_gap(master, Relaxed(None, 0.0, np.zeros(len(problem.model_limits)), True, 1), FOREVER, nothing)
     assert (closed.best, closed.complete, closed.interrupted) == (None, False, True)

@@ -24,7 +24,7 @@ from omtree.engines.rules import run as steps
 from omtree.engines.rules.improve import Neighbourhoods
 from omtree.engines.rules.pool import ColumnPool
 from omtree.problem.graph import Condition
-from omtree.problem.problem import GlobalRow, Path, Problem, Solution
+from omtree.problem.problem import ModelLimit, Path, Problem, Solution
 
 PLAIN = Options(pricing="exact", row_pace=0, stabilise=False, warm_start=False, drop_columns=False)
 
@@ -103,7 +103,7 @@ def test_some_constraints_are_infeasible_and_some_bind() -> None:
     kinds = set()
     for seed in range(40):
         case = with_rows(seed)
-        best, free = case.best(), Tiny(dataclasses.replace(case.problem, rows=()), case.categories).best()
+        best, free = case.best(), Tiny(dataclasses.replace(case.problem, model_limits=()), case.categories).best()
         kinds.add("infeasible" if best is None else "binding" if best > free + 1e-9 else "idle")
     assert kinds == {"infeasible", "binding", "idle"}
 
@@ -369,7 +369,7 @@ def test_recall_on_tic_tac_toe() -> None:
     """A demand on the recall of one class is met, and costs something."""
     table = datasets.tic_tac_toe().table()
     coefficient = np.array([[1.0, 0.0], [0.0, 0.0]])
-    row = GlobalRow("recall", coefficient, 0.6 * table.statistics[:, 0].sum())
+    row = ModelLimit("recall", coefficient, 0.6 * table.statistics[:, 0].sum())
     problem = make_problem(table, 1.0 - np.eye(2), 2, 4, 9.58, "values", rows=(row,))
     solution = run(problem)
     assert solution.status == "optimal"

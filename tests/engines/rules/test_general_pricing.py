@@ -28,7 +28,7 @@ class Pricing:
         self.general = general_pricer(p, self.plain, make_judge(p), unit)
         scale = np.median([abs(rule.loss) for rule in case.rules] or [1.0]) / unit + 1e-3
         cover = scale * rng.normal(0.3, 0.5, p.table.n_rows)
-        self.duals = Duals.of_each_row(cover, -scale * float(rng.random()), scale * rng.random(len(p.rows)))
+        self.duals = Duals.of_each_row(cover, -scale * float(rng.random()), scale * rng.random(len(p.model_limits)))
         self.pool = ColumnPool(p, self.plain, self.general)
         self.scale = scale
 

@@ -38,7 +38,7 @@ def test_columns_are_what_their_rules_say(seed: int) -> None:
         assert (pool.cover(columns[columns == column][:1]).toarray().ravel() == rows).all()
         assert pool.label[column] == path.label
         assert pool.loss[column] == pytest.approx(problem.row_costs()[rows, path.label].sum())
-        extra = [(problem.table.statistics @ row.coefficient)[rows, path.label].sum() for row in problem.rows]
+        extra = [(problem.table.statistics @ row.coefficient)[rows, path.label].sum() for row in problem.model_limits]
         assert pool.extra[column] == pytest.approx(extra)
         expected = pool.loss[column] - duals.own[rows].sum() - duals.leaf - np.dot(extra, duals.rows)
         assert reduced[column] == pytest.approx(expected)

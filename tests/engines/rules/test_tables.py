@@ -41,7 +41,7 @@ def sparse_duals(problem: Problem, rng: np.random.Generator) -> Duals:
     at = np.sort(rng.choice(n_rows, int(rng.integers(0, n_rows + 1)), replace=False)).astype(np.int32)
     scale = float(problem.row_costs().max()) + 0.1
     own = scale * rng.normal(0.2, 0.6, len(at))
-    return Duals(at, own, float(rng.normal(0.2, 0.2)), -float(rng.random()), rng.random(len(problem.rows)))
+    return Duals(at, own, float(rng.normal(0.2, 0.2)), -float(rng.random()), rng.random(len(problem.model_limits)))
 
 
 def with_tables(problem: Problem, n_threads: int = 1) -> ColumnPool:
@@ -84,7 +84,7 @@ def enumerated(problem: Problem, duals: Duals) -> dict[tuple[bytes, int], float]
     weight, found = problem.table.weight, {}
     prices = duals.cover(weight)
     values = problem.row_costs() - prices[:, None]
-    for row, price in zip(problem.rows, duals.rows, strict=True):
+    for row, price in zip(problem.model_limits, duals.rows, strict=True):
         values = values - price * (problem.table.statistics @ row.coefficient)
     for path in problem.graph.paths(problem.max_depth):
         rows = np.ones(problem.table.n_rows, dtype=bool)

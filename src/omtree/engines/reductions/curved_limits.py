@@ -13,7 +13,7 @@ import numpy as np
 from omtree.engines.reductions.additive import Additive, Answer, Solve
 from omtree.engines.reductions.weight_steps import EQUAL, divide, weight_step
 from omtree.model.certificate import Status
-from omtree.problem.problem import GlobalRow, Problem
+from omtree.problem.problem import ModelLimit, Problem
 
 if TYPE_CHECKING:
     from omtree.constraints.demands import CurvedLimit
@@ -107,11 +107,11 @@ def solve_curved(problem: Problem, solve: Solve[Answer]) -> Branched[Answer]:
 
 
 def _relaxation(problem: Problem, curved: Sequence[CurvedLimit], intervals: Intervals) -> Problem:
-    rows = list(problem.rows)
+    rows = list(problem.model_limits)
     for limit, (low, high) in zip(curved, intervals, strict=True):
         rows += limit.within(low, high)
         if low > 0.0:
-            rows.append(GlobalRow(f"{limit.name}: called", limit.called, low))
+            rows.append(ModelLimit(f"{limit.name}: called", limit.called, low))
         if high < limit.largest:
-            rows.append(GlobalRow(f"{limit.name}: called", -limit.called, -high))
-    return replace(problem, rows=tuple(rows), curved=())
+            rows.append(ModelLimit(f"{limit.name}: called", -limit.called, -high))
+    return replace(problem, model_limits=tuple(rows), curved=())

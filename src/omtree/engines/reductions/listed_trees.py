@@ -103,12 +103,12 @@ class _Fronts:
             make_judge(replace(problem, limits=replace(problem.limits, predicate=allows)))
             for allows in self._predicates
         ]
-        self._values = [problem.table.statistics @ row.coefficient for row in problem.rows]
+        self._values = [problem.table.statistics @ row.coefficient for row in problem.model_limits]
         self._ordered = problem.limits.shape != PathShape()
         self._nodes: dict[Any, _Front] = {}
         self._leaves: dict[Any, _Front] = {}
         self._kept = 0
-        self._width = 2 + len(problem.rows) + len(problem.sums)
+        self._width = 2 + len(problem.model_limits) + len(problem.sums)
 
     def at(self, tested: Tested, rows: Rows, depth: int) -> _Front:
         """All subtrees worth having below these tests."""

@@ -15,7 +15,7 @@ from omtree.engines.reductions.additive import SAME, Additive, Answer, BestScore
 from omtree.engines.reductions.weight_steps import EQUAL, divide, weight_step
 from omtree.model.certificate import Status
 from omtree.objectives import Score
-from omtree.problem.problem import GlobalRow, Problem
+from omtree.problem.problem import ModelLimit, Problem
 
 #: Into how many parts an interval is cut, and most of them at a time, where its best score is looked for.
 PARTS, MOST_PARTS = 16, 20_000
@@ -184,10 +184,10 @@ class PositiveSearch(Generic[Answer]):
                 called = called[problem.class_of_stratum]
             slack = 0.25 * self.step or EQUAL * self.total
             rows = (
-                GlobalRow("called positive", called, span.low - slack),
-                GlobalRow("called positive", -called, -span.high - slack),
+                ModelLimit("called positive", called, span.low - slack),
+                ModelLimit("called positive", -called, -span.high - slack),
             )
-            problem = replace(problem, rows=problem.rows + rows)
+            problem = replace(problem, model_limits=problem.model_limits + rows)
         found = self.last = self.solve(problem)
         self.solves += 1
         if found.status == "infeasible":

@@ -20,7 +20,7 @@ from omtree.deadline import Deadline
 from omtree.engines.trees.fronts import MAX_NUMBERS, Fronts, Sense
 from omtree.problem.loss_scale import extent_of
 from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import GlobalRow, Node, Problem, leaves_of
+from omtree.problem.problem import ModelLimit, Node, Problem, leaves_of
 
 #: Relative distance of master and bound at which the prices are good enough.
 CONVERGED = 3e-4
@@ -87,10 +87,10 @@ class TreeMaster:
         self.problem = problem
         self._shallow_first = shallow_first
         self._search = search
-        self.limits = np.array([row.at_least for row in problem.rows])
+        self.limits = np.array([row.at_least for row in problem.model_limits])
         weight = problem.table.statistics.sum(axis=0)
         # Constraints in the order of 1, or the tolerances of the solver mean nothing.
-        spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.rows]
+        spans = [float(weight @ np.abs(row.coefficient).max(axis=1)) for row in problem.model_limits]
         self.scale = np.array([span or 1.0 for span in spans])
         self._totals = weight
         # No tree costs less.
@@ -107,7 +107,7 @@ class TreeMaster:
 
     def run(self, deadline: Deadline) -> Relaxed:
         """Generate trees until the prices are right or the time is over."""
-        prices = np.zeros(len(self.problem.rows))
+        prices = np.zeros(len(self.problem.model_limits))
         shallow = -math.inf
         # Shallower trees are found in no time, and their prices are nearly right.
         for depth in range(2, self.problem.max_depth) if self._shallow_first else ():
@@ -146,11 +146,11 @@ class TreeMaster:
 
     def _priced(self, prices: FloatArray) -> Problem:
         costs = self._costs(prices)
-        return replace(self.problem, loss=LinearLoss(costs - costs.min(axis=1, keepdims=True)), rows=())
+        return replace(self.problem, loss=LinearLoss(costs - costs.min(axis=1, keepdims=True)), model_limits=())
 
     def _costs(self, prices: FloatArray) -> FloatArray:
         costs = self.problem.costs.copy()
-        for row, price in zip(self.problem.rows, prices, strict=True):
+        for row, price in zip(self.problem.model_limits, prices, strict=True):
             costs -= price * row.coefficient
         return np.ascontiguousarray(costs)
 
@@ -161,12 +161,12 @@ class TreeMaster:
     def point(self, root: Node) -> Point:
         """What a tree adds up to."""
         problem = self.problem
-        loss, sums = 0.0, np.zeros(len(problem.rows))
+        loss, sums = 0.0, np.zeros(len(problem.model_limits))
         priced = problem.limits.prices is not None
         for leaf in leaves_of(root):
             weights = problem.table.statistics[leaf.covers(problem.table.codes)].sum(axis=0)
             loss += problem.path_loss(leaf) if priced else float(weights @ problem.costs[:, leaf.label])
-            sums += [weights @ row.coefficient[:, leaf.label] for row in problem.rows]
+            sums += [weights @ row.coefficient[:, leaf.label] for row in problem.model_limits]
         return Point(root, loss, sums)
 
     def feasible(self, sums: FloatArray) -> bool:
@@ -233,7 +233,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     if relaxed.interrupted:
         return Closed(relaxed.best, relaxed.bound, False, True)
     problem = master.problem
-    forms, signs = _forms(problem.rows)
+    forms, signs = _forms(problem.model_limits)
     prices = np.concatenate([[1.0], -(relaxed.prices @ signs)])
     sense: list[Sense] = ["min"]
     sense += ["max" if (part >= 0).all() else "min" if (part <= 0).all() else "equal" for part in signs.T]
@@ -242,14 +242,14 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
     # Demands only save work here: what comes back is looked at again.
     demands = [
         (np.concatenate([[0.0], sign]), row.at_least - 1e-9 * scale)
-        for row, sign, scale in zip(problem.rows, signs, master.scale, strict=True)
+        for row, sign, scale in zip(problem.model_limits, signs, master.scale, strict=True)
     ][: MAX_NUMBERS - len(sense)]
     best = relaxed.best
     worst, step = master.worst, master.step
     tolerance = 1e-9 * max(1.0, worst)
     bound = relaxed.bound
     budget = max(FIRST_BUDGET * abs(bound), 2.0 * step, LEAST_BUDGET * worst, tolerance)
-    bare = replace(problem, rows=())
+    bare = replace(problem, model_limits=())
     least = relaxed.bound - float(relaxed.prices @ master.limits)
     while True:
         # A better tree is within this distance of the bound.
@@ -284,7 +284,7 @@ def close_gap(master: TreeMaster, relaxed: Relaxed, deadline: Deadline, attain: 
         budget *= 2.0
 
 
-def _forms(rows: Sequence[GlobalRow]) -> tuple[list[FloatArray], FloatArray]:
+def _forms(rows: Sequence[ModelLimit]) -> tuple[list[FloatArray], FloatArray]:
     """Sums that all rows are combinations of, and what each row counts of each."""
     forms: list[FloatArray] = []
     for row in rows:

@@ -28,7 +28,7 @@ def why_infeasible(problem: Problem) -> str:
     if problem.limits.empty and problem.conflict is None:
         return ""
     limits = "that meet the limits on rules" if not problem.limits.empty else "that go together"
-    over = " and meets the constraints over the whole model" if problem.rows else ""
+    over = " and meets the constraints over the whole model" if problem.model_limits else ""
     return (
         f"No set of at most {problem.max_leaves} rules {limits} covers every row once{over}; "
         "relax a limit, or allow more or longer rules."

@@ -64,7 +64,7 @@ def _search(
         pool.loss[candidates],
         np.maximum(0.0, reduced_cost),
         np.ascontiguousarray(pool.extra[candidates]),
-        np.array([row.at_least for row in problem.rows]),
+        np.array([row.at_least for row in problem.model_limits]),
         bound,
         cutoff,
         1.0 if integral else 1e-9 * max(1.0, abs(cutoff)),

@@ -146,7 +146,7 @@ def _targets(free: Run) -> Iterator[float]:
 
 
 def _no_duals(problem: Problem) -> Duals:
-    return Duals(np.empty(0, dtype=np.int32), np.empty(0), 0.0, 0.0, np.zeros(len(problem.rows)))
+    return Duals(np.empty(0, dtype=np.int32), np.empty(0), 0.0, 0.0, np.zeros(len(problem.model_limits)))
 
 
 def _loss(pool: ColumnPool, columns: IntArray) -> float:

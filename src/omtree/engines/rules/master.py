@@ -86,12 +86,12 @@ class Master:
         """Solves the LP over these columns (by default all) to a relative gap, or as far as the deadline allows."""
         problem, pool, rows = self._problem, self._pool, self.rows
         columns = np.arange(len(pool)) if columns is None else columns
-        n_global = len(problem.rows)
+        n_global = len(problem.model_limits)
         n_cover = len(rows)
         cover = pool.cover(columns, rows)
         share = pool.support[None, columns] / self.total
         dense = np.concatenate([share, np.ones((1, len(columns))), pool.extra[columns].T])
-        limits = np.array([row.at_least for row in problem.rows])
+        limits = np.array([row.at_least for row in problem.model_limits])
         everything = self._box * float(self._price.sum())
         dear = np.full(n_global, everything / max(1.0, float(np.abs(pool.extra).max(initial=0.0))))
         rhs = np.concatenate([np.ones(n_cover), [1.0, problem.max_leaves], limits])

@@ -60,7 +60,7 @@ class Duals:
 
     def value(self, problem: Problem, total: float) -> float:
         """The dual objective, where the weights of all rows add up to `total`."""
-        limits = np.array([row.at_least for row in problem.rows])
+        limits = np.array([row.at_least for row in problem.model_limits])
         covered = self.own.sum() + self.even * total
         return float(covered + problem.max_leaves * self.leaf + self.rows @ limits)
 
@@ -124,7 +124,7 @@ class ColumnPool:
         self.loss: FloatArray = np.empty(0)
         self.support: FloatArray = np.empty(0)
         self.rows_hash: HashArray = np.empty(0, dtype=np.uint64)
-        self.extra: FloatArray = np.empty((0, len(problem.rows) + len(problem.sums)))
+        self.extra: FloatArray = np.empty((0, len(problem.model_limits) + len(problem.sums)))
 
     def __len__(self) -> int:
         return len(self.loss)
@@ -164,7 +164,7 @@ class ColumnPool:
         self.loss = np.concatenate([self.loss, loss])
         self.support = np.concatenate([self.support, support[fresh]])
         self.rows_hash = np.concatenate([self.rows_hash, hashes[fresh]])
-        extra = [_by_label(strata @ row.coefficient, label) for row in self.problem.rows]
+        extra = [_by_label(strata @ row.coefficient, label) for row in self.problem.model_limits]
         extra += list(self._numbers(conditions[fresh], label))
         self.extra = np.concatenate([self.extra, np.array(extra).reshape(len(extra), len(label)).T])
         return len(fresh) + cheaper

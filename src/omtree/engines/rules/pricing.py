@@ -168,7 +168,7 @@ def worth_for(problem: Problem, duals: Duals, weight_of_slot: FloatArray) -> Flo
     """What a unit of each slot of the tables adds to a rule's reduced cost under each label, own prices apart."""
     worth = np.zeros((len(weight_of_slot), problem.loss.n_labels))
     worth[: len(problem.costs)] = problem.costs
-    for row, price in zip(problem.rows, duals.rows, strict=True):
+    for row, price in zip(problem.model_limits, duals.rows, strict=True):
         worth[: len(problem.costs)] -= price * row.coefficient
     return worth - duals.even * weight_of_slot[:, None]
 
@@ -176,6 +176,6 @@ def worth_for(problem: Problem, duals: Duals, weight_of_slot: FloatArray) -> Flo
 def _paid(problem: Problem, duals: Duals) -> FloatArray:
     """What the duals pay for each merged row under each label."""
     paid = np.repeat(duals.cover(problem.table.weight)[:, None], problem.loss.n_labels, axis=1)
-    for row, price in zip(problem.rows, duals.rows, strict=True):
+    for row, price in zip(problem.model_limits, duals.rows, strict=True):
         paid += price * (problem.table.statistics @ row.coefficient)
     return paid

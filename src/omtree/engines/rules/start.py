@@ -61,7 +61,7 @@ def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[li
     The search answers Ctrl-C with the trees it has; the interrupt is raised once they are handed over.
     """
     engine = search_trees if problem.additive else solve_general
-    found = engine(dataclasses.replace(problem, rows=(), conflict=None), deadline=deadline, n_jobs=n_jobs)
+    found = engine(dataclasses.replace(problem, model_limits=(), conflict=None), deadline=deadline, n_jobs=n_jobs)
     distinct = {id(tree): tree for tree in found.trees if tree is not None}
     for tree in distinct.values():
         yield leaves_of(tree)

@@ -135,8 +135,8 @@ def attainable(
     """
     if not isinstance(problem.loss, LinearLoss):
         raise ValueError("The vectors that trees attain are known for linear losses only; use costs by label.")
-    if problem.rows:
-        raise ValueError("Give constraints over the whole model as demands; remove problem.rows.")
+    if problem.model_limits:
+        raise ValueError("Give constraints over the whole model as demands; remove problem.model_limits.")
     forms = np.ascontiguousarray(forms, dtype=np.float64)
     prices = np.asarray(prices, dtype=np.float64)
     if forms.ndim != 3 or forms.shape[1:] != problem.costs.shape:

@@ -36,7 +36,7 @@ def solve_general(
     Parameters
     ----------
     problem : Problem
-        Constraints over the whole model (``problem.rows``) are not for this engine.
+        Constraints over the whole model (``problem.model_limits``) are not for this engine.
     splits : {"multiway", "binary"}
         Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
         be split again further down.
@@ -69,8 +69,8 @@ def solve_general(
     >>> solve_general(problem).losses.round(6).tolist()
     [6.0, 4.8, 1.6]
     """
-    if problem.rows:
-        raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
+    if problem.model_limits:
+        raise ValueError("The tree search takes no constraints over the whole model; remove problem.model_limits.")
     started = time.monotonic()
     columns = [level.position for level in problem.graph.levels]
     remaining = deadline.remaining if deadline is not None else math.inf

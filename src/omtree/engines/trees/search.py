@@ -122,8 +122,8 @@ def solve(
     Parameters
     ----------
     problem : Problem
-        Constraints over the whole model (``problem.rows``) are not for this engine. Its costs may have any number of
-        labels: a leaf takes the one that is cheapest for the classes of its samples.
+        Constraints over the whole model (``problem.model_limits``) are not for this engine. Its costs may have any
+        number of labels: a leaf takes the one that is cheapest for the classes of its samples.
     splits : {"multiway", "binary"}
         Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
         be split again further down.
@@ -236,8 +236,8 @@ def _solve(
     counting: Counting,
 ) -> TreeSolution | None:
     """Ask the kernel; None where it cannot tell what tests cost."""
-    if problem.rows:
-        raise ValueError("The tree search takes no constraints over the whole model; remove problem.rows.")
+    if problem.model_limits:
+        raise ValueError("The tree search takes no constraints over the whole model; remove problem.model_limits.")
     started = time.monotonic()
     categories = categories or problem.graph.categories
     features = problem.table.features

@@ -65,7 +65,7 @@ def solve_sums(
     >>> solve_sums(problem).losses.round(6).tolist()
     [26.0, 2.0]
     """
-    if not isinstance(problem.loss, MomentLoss) or not problem.limits.empty or problem.rows:
+    if not isinstance(problem.loss, MomentLoss) or not problem.limits.empty or problem.model_limits:
         return None
     statistics = problem.table.statistics
     weight, above, excess = statistics.T
