@@ -21,7 +21,7 @@ def full_pool(case: Tiny) -> ColumnPool:
     p = case.problem
     native = native_pricer(p, 1)
     conditions, label, *_ = native.price(
-        p.row_costs(), None, 0.0, p.max_depth, p.min_support, 1e9, 10**6, False, bool(p.model_limits), 1e9, 0
+        p.row_costs(), 0.0, p.max_depth, p.min_support, 1e9, 10**6, False, bool(p.model_limits), 1e9, 0
     )
     pool = ColumnPool(p, native)
     pool.add(conditions.reshape(-1, p.max_depth), label)
