@@ -140,3 +140,16 @@ def test_trees_are_told_by_numbers_to_read() -> None:
     (cuts,) = cuts_of(readable(training, [x], root)).values()
     assert [int((values < cut).sum()) for cut in sorted(cuts)] == [1, 4]
     assert sorted(cuts) == [0.15, 0.7]
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+def test_a_column_of_few_odd_values_beside_columns_of_many(splits: Any) -> None:
+    """The greedy tree cuts a column of two values where the table does, whatever those values are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    X[:, 1] = np.where(rng.random(300) < 0.5, -0.0446, 0.0507)
+    y = X[:, 0] + 3 * X[:, 1] * X[:, 2] + rng.normal(size=300)
+    model = OptimalTreeRegressor(max_depth=6, min_samples_leaf=5, splits=splits, time_limit=0.5).fit(X, y)
+    greedy = DecisionTreeRegressor(max_depth=6, min_samples_leaf=5, random_state=0).fit(X, y)
+    assert model.certificate_.value == pytest.approx(np.sum((model.predict(X) - y) ** 2))
+    assert model.certificate_.value <= np.sum((greedy.predict(X) - y) ** 2) * (1 + 1e-9)

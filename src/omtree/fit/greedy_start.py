@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,11 @@ from omtree.sources.samples import Training
 MOST_WORK = 10_000_000
 
 
-def greedy_tree(training: Training, features: Sequence[Feature], pose: Pose) -> RawNode | None:
+def greedy_tree(training: Training, features: Sequence[Feature], pose: Pose, coarse: Collection[int]) -> RawNode | None:
     """The greedy tree of the same depth, leaves and support; None where it would take long or has too many cuts.
 
-    Nominal features are cut along the order of their targets.
+    Nominal features are cut along the order of their targets, numeric ones that are not `coarse` at their thresholds,
+    which tell all their values apart.
     """
     depth = min(pose.max_depth, 30)
     if len(training) * len(features) * depth > MOST_WORK or not features:
@@ -40,7 +41,12 @@ def greedy_tree(training: Training, features: Sequence[Feature], pose: Pose) -> 
         model = DecisionTreeRegressor(**params).fit(matrix, target.values, sample_weight=training.weight)
     else:
         model = DecisionTreeClassifier(**params).fit(matrix, target.labels, sample_weight=training.weight)
-    root = _raw(model.tree_, 0, features, [np.unique(column[~np.isnan(column)]) for column in matrix.T])
+    values = [np.unique(column[~np.isnan(column)]) for column in matrix.T]
+    edges = [
+        own if feature.thresholds is None or position in coarse else _edges(own, feature.thresholds)
+        for position, (own, feature) in enumerate(zip(values, features, strict=True))
+    ]
+    root = _raw(model.tree_, 0, features, values, edges)
     fits = all(len(cuts) < MAX_CODES - features[position].has_missing for position, cuts in cuts_of(root).items())
     return root if fits else None
 
@@ -57,6 +63,11 @@ def _numbers(training: Training, feature: Feature) -> FloatArray:
     return np.asarray(place[codes])
 
 
+def _edges(values: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """The threshold just below each value."""
+    return np.concatenate([[-math.inf], thresholds])[np.searchsorted(thresholds, values, side="right")]
+
+
 def _order(feature: Feature) -> Sequence[int]:
     """The codes along which a feature is cut; missing cells of an ordered one are apart."""
     if feature.ordered:
@@ -64,8 +75,10 @@ def _order(feature: Feature) -> Sequence[int]:
     return feature.target_order or range(feature.n_codes)
 
 
-def _raw(tree: Any, node: int, features: Sequence[Feature], values: Sequence[FloatArray]) -> RawNode:
-    """The tree below a node, told by the values above its cuts."""
+def _raw(
+    tree: Any, node: int, features: Sequence[Feature], values: Sequence[FloatArray], edges: Sequence[FloatArray]
+) -> RawNode:
+    """The tree below a node; a cut below the i-th value of a number is at its i-th edge."""
     if tree.children_left[node] < 0:
         return RawNode(0)
     position = int(tree.feature[node])
@@ -74,7 +87,7 @@ def _raw(tree: Any, node: int, features: Sequence[Feature], values: Sequence[Flo
     below = int(np.searchsorted(values[position].astype(np.float32), tree.threshold[node], side="right"))
     low, high = Part(missing=left), Part(missing=not left)
     if feature.kind == "numeric":
-        cut = float(values[position][below]) if below < len(values[position]) else math.inf
+        cut = float(edges[position][below]) if below < len(values[position]) else math.inf
         low, high = Part(high=cut, missing=left), Part(low=cut, missing=not left)
     else:
         order = list(_order(feature))
@@ -82,8 +95,8 @@ def _raw(tree: Any, node: int, features: Sequence[Feature], values: Sequence[Flo
         low = _of_codes(feature, first, left)
         high = _of_codes(feature, set(order) - first, not left)
     branches = (
-        (low, _raw(tree, int(tree.children_left[node]), features, values)),
-        (high, _raw(tree, int(tree.children_right[node]), features, values)),
+        (low, _raw(tree, int(tree.children_left[node]), features, values, edges)),
+        (high, _raw(tree, int(tree.children_right[node]), features, values, edges)),
     )
     return RawNode(0, position, branches)
 

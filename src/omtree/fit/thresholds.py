@@ -289,7 +289,7 @@ class ThresholdSearch:
             # Over fixed cuts the bound of the search holds for all of them.
             bound = 0.0 if coarse else refined.answer.solution.bound
         if go_on:
-            greedy = greedy_tree(part.training, features, self._pose) if coarse else None
+            greedy = greedy_tree(part.training, features, self._pose, coarse) if coarse else None
             if greedy is not None:
                 starts.append(QuickTree(greedy, math.inf, starts[0].floor))
             patience = PATIENCE if math.isinf(self._deadline.remaining) else ENDLESS
