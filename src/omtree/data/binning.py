@@ -129,6 +129,18 @@ def squared_error(moments: FloatArray) -> FloatArray:
     return np.asarray(moments[..., 2] - explained)
 
 
+def spread_of_charges(sums: FloatArray) -> FloatArray:
+    """How little the answers differ in what they cost, from weight and the costs of the answers.
+
+    >>> apart, together = np.array([2.0, 0.0, 4.0]), np.array([2.0, 2.0, 2.0])
+    >>> spread_of_charges(np.stack([apart, together])).tolist()
+    [-4.0, 0.0]
+    """
+    weight, charges = sums[..., 0], sums[..., 1:]
+    squares = ((charges - charges.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+    return np.asarray(-np.divide(squares, weight, out=np.zeros_like(weight), where=weight > 0))
+
+
 def refine_thresholds(
     values: FloatArray, weights: FloatArray | None, current: FloatArray, chosen: Iterable[float], per_side: int
 ) -> FloatArray:

@@ -17,6 +17,7 @@ from omtree.estimators.parameters import check_parameters, estimator, fits, is_n
 from omtree.model.shares import class_shares
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
+from omtree.objectives.row_costs import RowCosts
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
 from omtree.sources.target import encode_labels, positive_first
@@ -112,7 +113,15 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         "second in the order of ``classes_``.",
     )
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, cv_groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        cv_groups: Any = None,
+        costs: Any = None,
+    ) -> Self:
         """Find the best model for the data.
 
         Parameters
@@ -126,6 +135,9 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             Group columns that constraints name and rules may not test; those in ``X`` need not be given.
         cv_groups : array of shape (n_samples,), optional
             What a splitter given as `cv` keeps together, such as the patient of each row.
+        costs : array of float, shape (n_samples, n_classes), optional
+            What each answer would cost for each row, in place of costs that follow from its class; the columns are in
+            the order of ``classes_``, the sorted labels of ``y``.
 
         Returns
         -------
@@ -139,13 +151,20 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             When no model meets the limits and constraints.
         """
         check_parameters(type(self), vars(self))
-        costs = self.costs
-        if costs is not None and self.positive is not None and not is_elsewhere(X):
+        by_class = self.costs
+        if by_class is not None and self.positive is not None and not is_elsewhere(X):
             # They are given in the order of `classes_`.
-            costs = np.asarray(costs)[::-1, ::-1] if positive_first(encode_labels(y)[0], self.positive) else costs
-        objective = find_objective(self.objective, "classification", {"costs": costs, "beta": self.beta})
-        if self.costs is not None and not isinstance(objective, Error):
+            by_class = np.asarray(by_class)
+            by_class = by_class[::-1, ::-1] if positive_first(encode_labels(y)[0], self.positive) else by_class
+        objective = find_objective(self.objective, "classification", {"costs": by_class, "beta": self.beta})
+        if (by_class is not None or costs is not None) and not isinstance(objective, Error):
             raise ValueError("costs go with objective='error'; use that, or leave costs out.")
+        if costs is not None:
+            if by_class is not None:
+                raise ValueError("costs are given by class to the constructor and by row to fit; give one of them.")
+            if is_elsewhere(X):
+                raise ValueError("costs by row need rows in memory; load them, or give costs by class.")
+            objective = RowCosts()
         deadline = Deadline(self.time_limit)
 
         def read() -> Training:
@@ -156,7 +175,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
                     )
                 return self._elsewhere(X, y, sample_weight, groups, deadline, self.class_weight)
             return Training.of_classes(
-                X, y, sample_weight, self.class_weight, self.feature_kinds, self.reading, self.positive
+                X, y, sample_weight, self.class_weight, self.feature_kinds, self.reading, self.positive, costs
             )
 
         training = self._fit(X, read, groups, cv_groups, objective, deadline)

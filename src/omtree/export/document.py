@@ -280,6 +280,7 @@ def _rule_out(rule: Rule) -> dict[str, Any]:
         "class_weights": to_plain(rule.class_weights),
         "targets": _targets_out(rule.targets),
         "cost": to_plain(rule.cost),
+        "values": to_plain(rule.values),
     }
 
 
@@ -296,9 +297,12 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
     label = whole(document["label"], len(classes) or None)
     targets = _targets_in(document["targets"])
     prediction = classes[label] if classes else number(document["prediction"])
-    # Files from before rules had a cost leave it out.
+    # Files from before rules had a cost, or values of their answers, leave these out.
     cost = number(document.get("cost", 0.0))
-    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets, cost)
+    values = tuple(number(value) for value in listed(document.get("values", [])))
+    if len(values) not in (0, len(classes)):
+        raise ValueError("a rule does not have one value per answer")
+    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets, cost, values)
 
 
 def _targets_out(targets: TargetSummary | None) -> Any:

@@ -75,7 +75,7 @@ def check(
         n_classes = len(target.classes)
         flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
         class_weights = flat.astype(np.float64).reshape(len(rules), n_classes)
-        losses, value = _class_losses(rules, class_weights, target, objective)
+        losses, value = _class_losses(rules, class_weights, owner, target, weight, objective)
         _each_same("the class weights", [rule.class_weights for rule in rules], class_weights, tolerance)
     _each_same("the support", [rule.support for rule in rules], supports, tolerance)
     for r, rule in enumerate(rules):
@@ -164,11 +164,20 @@ def _owners(rules: RuleSet, codes: CodeArray, weight: FloatArray) -> npt.NDArray
 
 
 def _class_losses(
-    rules: RuleSet, class_weights: FloatArray, target: Target, objective: Objective
+    rules: RuleSet,
+    class_weights: FloatArray,
+    owner: npt.NDArray[np.intp],
+    target: Target,
+    weight: FloatArray,
+    objective: Objective,
 ) -> tuple[FloatArray, float]:
     """The loss of every rule, and that of the model."""
     labels = np.array([rule.label for rule in rules])
     every = np.arange(len(rules))
+    if target.charges is not None:
+        paid = weight * target.charges[np.arange(len(owner)), labels[owner]]
+        losses = np.bincount(owner, weights=paid, minlength=len(rules)).astype(np.float64)
+        return losses, float(losses.sum())
     if isinstance(objective, Score):
         confusion = np.zeros((len(target.classes), len(target.classes)))
         np.add.at(confusion.T, labels, class_weights)
@@ -188,6 +197,8 @@ def _loss_of_all(class_totals: FloatArray, target: Target, weight: FloatArray, o
     if target.is_number:
         inside = weight > 0
         return abs(objective.loss(RuleStatistics(targets=target.values[inside], weights=weight[inside])))
+    if target.charges is not None:
+        return float((weight @ target.charges).max())
     if isinstance(objective, LabelCosts):
         return float((class_totals @ objective.matrix(class_totals)).max())
     return abs(objective.loss(RuleStatistics(class_totals, target.classes.tolist())))

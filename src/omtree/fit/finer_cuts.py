@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
-from omtree.data.binning import Impurity, entropy, quantile_thresholds, refine_thresholds, squared_error
+from omtree.data.binning import (
+    Impurity,
+    entropy,
+    quantile_thresholds,
+    refine_thresholds,
+    spread_of_charges,
+    squared_error,
+)
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Node, Problem
@@ -145,6 +152,9 @@ def _by_bin(training: Training, codes: CodeArray, rows: npt.NDArray[np.intp], n_
         y = target.values[rows] - target.values.mean()
         moments = (weight, weight, weight * y, weight * y**2)
         return np.stack([np.bincount(codes, weights=moment, minlength=n_bins) for moment in moments], axis=1)
+    if target.charges is not None:
+        columns = (weight, weight, *(weight * charge for charge in target.charges[rows].T))
+        return np.stack([np.bincount(codes, weights=column, minlength=n_bins) for column in columns], axis=1)
     n_classes = len(target.classes)
     cell = codes * np.int64(n_classes) + target.labels[rows]
     mass = np.bincount(cell, weights=weight, minlength=n_bins * n_classes)
@@ -156,6 +166,8 @@ def _measures(training: Training, problem: Problem) -> tuple[Impurity, ...]:
     """By what cuts are compared: impurity, and the loss itself where the weights of the classes decide it."""
     if training.target.is_number:
         return (squared_error,)
+    if training.target.charges is not None:
+        return spread_of_charges, lambda sums: np.asarray(sums[..., 1:].min(axis=-1))
     if not isinstance(problem.loss, LinearLoss) or problem.class_of_stratum is not None:
         return (entropy,)
     costs = problem.costs

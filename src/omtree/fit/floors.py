@@ -32,6 +32,10 @@ def floor_of_equal_rows(training: Training, problem: Problem, positions: Sequenc
     inside = groups >= 0
     groups, weight = groups[inside], training.weight[inside]
     size = int(groups.max(initial=-1)) + 1
+    if training.target.charges is not None:
+        charges = weight[:, None] * training.target.charges[inside]
+        sums = [np.bincount(groups, weights=column, minlength=size) for column in charges.T]
+        return float(np.min(sums, axis=0).sum()) * (1.0 - 1e-9)
     if isinstance(problem.loss, LinearLoss) and problem.class_of_stratum is None:
         n_classes = len(problem.costs)
         cells = groups * n_classes + training.target.labels[inside]

@@ -14,6 +14,7 @@ from omtree.model.rules import RuleSet
 from omtree.model.tally import Tally
 from omtree.model.tree import Tree
 from omtree.objectives import LabelCosts, Objective, Score
+from omtree.objectives.row_costs import RowCosts
 from omtree.sources.samples import Training
 
 
@@ -41,6 +42,10 @@ def mean_loss(
     if target.is_number:
         predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
         return float(weight @ objective.distances(target.values, predicted) + _price(rules, constraints) @ shares)
+    if target.charges is not None:
+        answers = np.array([rule.label for rule in rules])[owner]
+        paid = weight @ target.charges[np.arange(len(owner)), answers]
+        return float(paid + _price(rules, constraints) @ shares)
     n_classes = len(target.classes)
     flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
     masses: FloatArray = flat.astype(np.float64).reshape(len(rules), n_classes)
@@ -50,7 +55,7 @@ def mean_loss(
 def training_loss(objective: Objective, rules: RuleSet, constraints: Sequence[Constraint] = ()) -> float:
     """The same on the samples that the rules were fitted to, which their own facts suffice for."""
     total = rules.support
-    if not rules.classes:
+    if not rules.classes or isinstance(objective, RowCosts):
         paid = _price(rules, constraints) @ np.array([rule.support for rule in rules])
         return float((sum(rule.loss for rule in rules) + paid) / total)
     masses = np.array([rule.class_weights for rule in rules]) / total

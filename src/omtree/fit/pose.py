@@ -73,6 +73,11 @@ class Pose:
         compiled = None
         if self.constraints and self.setting is not None and not self.relaxed:
             compiled = compile_constraints(self.constraints, self.setting, training.samples())
+        if compiled is not None and compiled.curved and training.target.charges is not None:
+            raise ValueError(
+                f"{compiled.curved[0].constraint.title} does not go with costs by row; use a limit on recall "
+                "or precision."
+            )
         counted = compiled.strata if compiled is not None and (compiled.model_limits or compiled.curved) else None
         table = self._table(training, features, counted)
         loss = self._loss(table, training)
@@ -82,16 +87,23 @@ class Pose:
                     f"Constraints over the whole model ({_of_samples(self.constraints)}) need an objective that "
                     "charges every row by the predicted class; use 'error', 'balanced_error' or a score such as 'f1'."
                 )
-            loss = LinearLoss(np.ascontiguousarray(loss.costs[counted.label]))
+            loss = LinearLoss(self._costs_of_strata(loss.costs, counted, training.target))
         problem = Problem(table, graph, loss, self.max_depth, self.max_leaves, support)
         if compiled is None:
             return problem
+        model_limits = compiled.model_limits
+        if training.target.charges is not None:
+            # What the answers cost comes before the strata, and counts for no limit.
+            free = np.zeros((len(training.target.classes),) * 2)
+            model_limits = tuple(
+                replace(row, coefficient=np.concatenate([free, row.coefficient])) for row in model_limits
+            )
         return replace(
             problem,
             min_support=max(support, compiled.demands.min_support),
-            model_limits=compiled.model_limits,
+            model_limits=model_limits,
             limits=compiled.limits(table),
-            class_of_stratum=None if counted is None else counted.label,
+            class_of_stratum=None if counted is None or training.target.charges is not None else counted.label,
             conflict=self._conflict(compiled.monotone, table, training),
             curved=compiled.curved,
             sums=compiled.sums(table),
@@ -109,8 +121,17 @@ class Pose:
         table = training.totals(graph.features)
         return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
 
+    @staticmethod
+    def _costs_of_strata(costs: FloatArray, strata: Strata, target: Target) -> FloatArray:
+        """What a unit of each statistic costs under each label, where the strata are among them."""
+        if target.charges is None:
+            return np.ascontiguousarray(costs[strata.label])
+        return np.concatenate([costs, np.zeros((len(strata), costs.shape[1]))])
+
     def _table(self, training: Training, features: tuple[Feature, ...], strata: Strata | None) -> Table:
         target = training.target
+        if target.charges is not None:
+            return training.charged_table(features, strata)
         if target.is_number:
             return training.number_table(features, self.objective.statistics(target.values, training.weight))
         return training.table(features, strata)

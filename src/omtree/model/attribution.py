@@ -32,6 +32,8 @@ def loss_saved(tree: Tree, objective: Objective) -> FloatArray:
     classes = tree.rules.classes
 
     def as_leaf(node: TreeNode) -> float:
+        if node.values:
+            return node.support * min(node.values)
         if not classes:
             return 0.0 if node.targets is None else node.support * node.targets.deviation**2
         weights = np.array(node.class_weights)

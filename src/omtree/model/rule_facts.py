@@ -60,6 +60,7 @@ class RuleFacts:
     loss: float
     label: int
     targets: TargetSummary | None = None
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,8 @@ class Reader:
 
     def _classes(self, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:
         problem, n_rules = self.problem, len(labels)
+        if self.target.charges is not None:
+            return self._charged(self.target.charges, rule_of_row, labels)
         columns = problem.table.statistics.T
         sums = [np.bincount(rule_of_row, weights=column, minlength=n_rules) for column in columns]
         strata: FloatArray = np.stack(sums, axis=1).astype(np.float64)
@@ -104,6 +107,19 @@ class Reader:
         facts = []
         for r, (own, label) in enumerate(zip(weights.tolist(), labels, strict=True)):
             facts.append(RuleFacts(sum(own), tuple(own), classes[label], self._loss(strata[r], own, label), label))
+        return facts
+
+    def _charged(self, charges: FloatArray, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:
+        rule_of_sample = self._rule_of_sample(rule_of_row)
+        classes = self.target.classes.tolist()
+        facts = []
+        for r, label in enumerate(labels):
+            inside = np.flatnonzero(rule_of_sample == r)
+            weight = self.weight[inside]
+            own = np.bincount(self.target.labels[inside], weights=weight, minlength=len(classes)).tolist()
+            loss = float(weight @ charges[inside, label])
+            values = tuple((weight @ charges[inside] / weight.sum()).tolist())
+            facts.append(RuleFacts(float(weight.sum()), tuple(own), classes[label], loss, label, None, values))
         return facts
 
     def _loss(self, strata: FloatArray, class_weights: Sequence[float], label: int) -> float:

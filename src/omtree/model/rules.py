@@ -43,6 +43,8 @@ class Rule:
         The spread of the target, where it is a number.
     cost : float
         What the tests of the rule cost under a `Budget`; 0 without one.
+    values : tuple of float
+        Where every row has costs of its own, what each answer costs a row of the rule on average; empty otherwise.
     """
 
     conditions: tuple[Condition, ...]
@@ -53,6 +55,7 @@ class Rule:
     label: int
     targets: TargetSummary | None = None
     cost: float = 0.0
+    values: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         prediction = number(self.prediction) if self.targets is not None else self.prediction
@@ -112,8 +115,8 @@ class RuleSet(Sequence[Rule]):
             conditions = sorted(path.conditions, key=lambda condition: level[id(features[condition.feature])])
             worded = tuple(in_words(condition, features) for condition in conditions)
             cost = 0.0 if prices is None else prices.price(condition.feature for condition in conditions)
-            own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets, cost)
-            rules.append(Rule(worded, *own))
+            own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets)
+            rules.append(Rule(worded, *own, cost, fact.values))
         return cls(rules, features, reader.target.classes.tolist())
 
     def by_support(self) -> RuleSet:

@@ -47,6 +47,8 @@ class TreeNode:
         Sample weight of the training rows that reach it.
     targets : TargetSummary or None
         The spread of the target among them, where it is a number; None in inner nodes where it is not known.
+    values : tuple of float
+        Where every row has costs of its own, what each answer costs them on average; empty otherwise.
     """
 
     index: int
@@ -60,6 +62,7 @@ class TreeNode:
     rule: int | None
     support: float
     targets: TargetSummary | None = None
+    values: tuple[float, ...] = ()
 
     @property
     def is_leaf(self) -> bool:
@@ -244,7 +247,7 @@ class Tree:
         nodes.append(None)
         if isinstance(shape, int):
             rule = self.rules[shape]
-            own = (rule.class_weights, shape, rule.support, rule.targets)
+            own = (rule.class_weights, shape, rule.support, rule.targets, rule.values)
             node = TreeNode(index, parent, depth, condition, None, (), None, *own)
         else:
             children = [self._grow(child, nodes, index, branch, depth + 1, summary) for branch, child in shape.branches]
@@ -254,9 +257,10 @@ class Tree:
             places = tuple(child.index for child in children)
             support = sum(child.support for child in children)
             targets = None if summary is None else summary(_rules_below(shape))
-            node = TreeNode(
-                index, parent, depth, condition, shape.feature, places, default, weights, None, support, targets
-            )
+            means = zip(*([child.support * value for value in child.values] for child in children), strict=True)
+            values = tuple(sum(column) / support for column in means)
+            below = (places, default, weights, None, support, targets, values)
+            node = TreeNode(index, parent, depth, condition, shape.feature, *below)
         nodes[index] = node
         return node
 

@@ -33,12 +33,15 @@ class RuleStatistics:
         The classes, in the same order.
     targets, weights : arrays of float
         The target and the weight of every sample, where the target is a number; empty otherwise.
+    charges : array of float
+        What all rows of the rule cost under each answer, where costs are given by row; empty otherwise.
     """
 
     class_weights: FloatArray = field(default_factory=lambda: _NOTHING)
     classes: Sequence[Any] = ()
     targets: FloatArray = field(default_factory=lambda: _NOTHING)
     weights: FloatArray = field(default_factory=lambda: _NOTHING)
+    charges: FloatArray = field(default_factory=lambda: _NOTHING)
 
     @property
     def weight(self) -> float:

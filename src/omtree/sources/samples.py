@@ -59,9 +59,11 @@ class Training:
         feature_kinds: Mapping[str, str] | None = None,
         reading: Reading | None = None,
         positive: Any = None,
+        costs: Any = None,
     ) -> Training:
         """Read and check what was given to the `fit` of a classifier."""
-        columns, target, weight = _read(X, Target.of_classes(y, positive), sample_weight, feature_kinds, reading)
+        read = Target.of_classes(y, positive, costs)
+        columns, target, weight = _read(X, read, sample_weight, feature_kinds, reading)
         totals = np.bincount(target.labels, weights=weight, minlength=len(target.classes)).astype(np.float64)
         scale = class_scale(class_weight, target.classes, totals)
         if np.count_nonzero(totals * scale) < 2:
@@ -120,6 +122,13 @@ class Training:
         target = self.target
         guide = target.values if target.is_number else target.labels
         return make_features(self.columns, guide, len(target.classes), self.row_weight, n_bins, binning, group_levels)
+
+    def charged_table(self, features: tuple[Feature, ...], strata: Strata | None = None) -> Table:
+        """The coded table, with what the answers cost, and then the weights of strata of the samples."""
+        charges = self.target.charges
+        assert charges is not None
+        kinds = np.empty((len(self), 0)) if strata is None else np.eye(len(strata))[strata.of_sample]
+        return self.number_table(features, self.weight[:, None] * np.concatenate([charges, kinds], axis=1))
 
     def table(self, features: tuple[Feature, ...], strata: Strata | None = None) -> Table:
         """The coded table, with the weights of the classes, or of strata of the samples."""

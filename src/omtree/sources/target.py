@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,24 +31,32 @@ class Target:
         The position in `classes` of every sample's class; empty where the target is a number.
     values : array of float
         The number of every sample; empty where the target is a class.
+    charges : array of float, shape (n_samples, n_classes), or None
+        What each answer would cost each sample, where its class does not tell.
     """
 
     classes: npt.NDArray[Any]
     labels: npt.NDArray[np.intp]
     values: FloatArray
+    charges: FloatArray | None = None
 
     @classmethod
-    def of_classes(cls, y: Any, positive: Any = None) -> Target:
-        """Read and check labels; the positive class, where one is named, becomes the second of the two."""
+    def of_classes(cls, y: Any, positive: Any = None, costs: Any = None) -> Target:
+        """Read and check labels; the positive class, where one is named, becomes the second of the two.
+
+        `costs` are what the answers cost each sample, in the order of the sorted classes.
+        """
         classes, labels = encode_labels(y)
         if len(classes) > MAX_CLASSES:
             raise ValueError(
                 f"y has {len(classes):,} classes, and at most {MAX_CLASSES} are possible; merge the rare ones, or use "
                 "OptimalTreeRegressor if they are numbers of a quantity."
             )
+        charges = None if costs is None else check_charges(costs, len(labels), classes.tolist())
         if positive is not None and positive_first(classes, positive):
             classes, labels = classes[::-1], 1 - labels
-        return cls(classes, labels, np.empty(0))
+            charges = None if charges is None else np.ascontiguousarray(charges[:, ::-1])
+        return cls(classes, labels, np.empty(0), charges)
 
     @classmethod
     def of_numbers(cls, y: Any) -> Target:
@@ -67,7 +75,8 @@ class Target:
         """The target of some of the samples."""
         if self.is_number:
             return Target(self.classes, self.labels, self.values[samples])
-        return Target(self.classes, self.labels[samples], self.values)
+        charges = None if self.charges is None else self.charges[samples]
+        return Target(self.classes, self.labels[samples], self.values, charges)
 
 
 def positive_first(classes: npt.NDArray[Any], positive: Any) -> bool:
@@ -107,6 +116,28 @@ def check_numbers(y: Any) -> FloatArray:
     if not np.isfinite(numbers).all():
         raise ValueError("y contains NaN or infinite targets; drop those rows or give them a number.")
     return numbers
+
+
+def check_charges(costs: Any, n_samples: int, answers: Sequence[Any]) -> FloatArray:
+    """What each answer costs each sample, as floats.
+
+    Examples
+    --------
+    >>> check_charges([[0, 2], [1, 0]], 2, ["no", "yes"]).tolist()
+    [[0.0, 2.0], [1.0, 0.0]]
+    """
+    try:
+        charges = np.ascontiguousarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("costs has entries that are not numbers; give one number per row and class.") from None
+    if charges.shape != (n_samples, len(answers)):
+        raise ValueError(
+            f"costs has shape {charges.shape}; give a row for each of the {n_samples} rows of X and a column for each "
+            f"of the {len(answers)} classes, in the order {answers}."
+        )
+    if not np.isfinite(charges).all() or charges.min(initial=0.0) < 0:
+        raise ValueError("costs has negative, missing or infinite entries; an answer may cost zero or more.")
+    return charges
 
 
 def samples_by_row(
