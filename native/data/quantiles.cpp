@@ -65,12 +65,36 @@ class BucketFinder {
     std::array<double, 255> padded_;
 };
 
+/// The first place from `begin` on with a value that is neither NaN nor one of two, looked for in whole parts.
+std::size_t skip_two(Numbers values, std::size_t begin, double first, double second) {
+    constexpr std::size_t part = 128;
+    while (values.stride == 1 && begin + part <= values.size) {
+        const double *from = values.data + begin;
+        int others = 0;
+        for (std::size_t j = 0; j < part; ++j) {
+            others += (from[j] != first) & (from[j] != second) & (from[j] == from[j]);
+        }
+        if (others > 0) {
+            break;
+        }
+        begin += part;
+    }
+    return begin;
+}
+
 } // namespace
 
 std::vector<double> few_distinct(Numbers values, std::span<const double> weights, std::size_t limit) {
     std::vector<double> distinct;
     double last = NAN;
     for (std::size_t i = 0; i < values.size; ++i) {
+        // Columns of two values are frequent, and none of their cells is news.
+        if (distinct.size() == 2 && i % 128 == 0) {
+            i = skip_two(values, i, distinct[0], distinct[1]);
+            if (i == values.size) {
+                break;
+            }
+        }
         const double value = values[i];
         if (value == last || std::isnan(value) || (!weights.empty() && weights[i] == 0.0)) {
             continue;

@@ -8,6 +8,7 @@ row of weight 0 as none. Missing cells (NaN) take no part.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ Impurity = Callable[[FloatArray], FloatArray]
 _EQUAL = np.empty(0)
 
 
+@lru_cache(maxsize=256)
 def readable_between(low: float, high: float) -> float:
     """The most readable number ``t`` with ``low < t <= high``.
 

@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
-from omtree.data.binning import Binning, exact_thresholds, quantile_thresholds, supervised_thresholds
+from omtree.data.binning import (
+    Binning,
+    exact_thresholds,
+    quantile_thresholds,
+    readable_between,
+    supervised_thresholds,
+)
 from omtree.data.column import CodedColumns, Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
 from omtree.data.wording import show_level
@@ -209,19 +215,21 @@ def _numeric_feature(
 ) -> Feature | str:
     values = column.values
     has_missing = column.has_missing and (present is None or bool(np.isnan(values[present]).any()))
-    if binning == "quantile":
+    few = column.first_values if weights is None else _first_values(values, weights)
+    if len(few) <= 2 and binning != "supervised":
+        thresholds = np.array([readable_between(*few)] if len(few) == 2 else [])
+    elif binning == "quantile":
         thresholds = quantile_thresholds(values, weights, n_bins)
     elif binning == "supervised":
         thresholds = supervised_thresholds(values, y_codes, weights, n_bins - 1, numbers=n_classes == 0)
     else:
         thresholds = exact_thresholds(values, weights, MAX_CODES - 1 - has_missing, column.name)
     if len(thresholds) == 0:
-        n_distinct = len(_native.few_distinct(values, np.empty(0) if weights is None else weights, 1))
-        if n_distinct == 0:
+        if len(few) == 0:
             return "all its cells are missing"
         if not has_missing:
-            return "it is constant" if n_distinct == 1 else "no threshold on it separates the classes"
-    pair = _pair(values, weights) if len(thresholds) == 1 and not column.unit else None
+            return "it is constant" if len(few) == 1 else "no threshold on it separates the classes"
+    codes = len(few) == 2 and len(thresholds) == 1 and all(value.is_integer() for value in few) and not column.unit
     return Feature(
         column.name,
         position,
@@ -230,17 +238,13 @@ def _numeric_feature(
         has_missing,
         thresholds=thresholds,
         unit=column.unit,
-        pair=pair,
+        pair=(few[0], few[1]) if codes else None,
     )
 
 
-def _pair(values: FloatArray, weights: FloatArray | None) -> tuple[float, float] | None:
-    """The two values of a column that has but two whole numbers."""
-    distinct = _native.few_distinct(values, np.empty(0) if weights is None else weights, 2)
-    if len(distinct) != 2 or (distinct != np.round(distinct)).any():
-        return None
-    low, high = sorted(distinct.tolist())
-    return low, high
+def _first_values(values: FloatArray, weights: FloatArray) -> tuple[float, ...]:
+    """As those of a column, of the samples that weigh something."""
+    return tuple(_native.few_distinct(values, weights, 2).tolist())
 
 
 def _level_feature(

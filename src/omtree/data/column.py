@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
+from omtree import _native
 from omtree.data.table import CodeArray, Feature, Kind, Unit
 
 if TYPE_CHECKING:
@@ -39,6 +42,16 @@ class Column:
     has_missing: bool
     levels: tuple[Any, ...] | None = None
     unit: Unit = ""
+
+    @cached_property
+    def first_values(self) -> tuple[float, ...]:
+        """All different numbers of a numeric column in order where these are at most two, else three of them."""
+        return tuple(_native.few_distinct(self.values, np.empty(0), 2).tolist())
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether the column has at most two values, "missing" not counted."""
+        return len(self.first_values if self.levels is None else self.levels) <= 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,7 +162,8 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
 def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
     kind = array.dtype.kind
     if kind in "iuf":
-        matrix = array.astype(np.float64, copy=False)
+        # Columns are gone through one by one: where they are copied, the cells of each come to lie side by side.
+        matrix = array if array.dtype == np.float64 else array.astype(np.float64, order="F")
         with np.errstate(over="ignore", invalid="ignore"):
             sums = matrix.sum(axis=0)
         # A finite sum proves that nothing is missing or infinite; only the other columns are looked at closely.

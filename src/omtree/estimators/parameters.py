@@ -11,6 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 import numpy as np
@@ -77,7 +78,8 @@ def parameter(default: Any, kind: str, text: str, check: Check | None = None, *,
     return Parameter(default, kind, text, check, choices)
 
 
-def parameters_of(kind: type) -> dict[str, Parameter]:
+@cache
+def parameters_of(kind: type) -> Mapping[str, Parameter]:
     """The parameters that a class declares and inherits, in their order."""
     found: dict[str, Parameter] = {}
     for base in reversed(kind.__mro__):
@@ -100,7 +102,8 @@ def estimator(kind: Estimator) -> Estimator:
     )
 
     def __init__(self: Any, **given: Any) -> None:
-        signature.bind(self, **given)  # complains about names that are not known
+        if not given.keys() <= known.keys():
+            signature.bind(self, **given)  # complains about names that are not known
         for name, declared in known.items():
             setattr(self, name, given.get(name, declared.default))
 

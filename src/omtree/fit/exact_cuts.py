@@ -13,8 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from omtree import _native
-from omtree.data.column import Column
 from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.answers import TreeAnswer
@@ -57,7 +55,7 @@ def is_for_all_cuts(objective: Objective, training: Training, pose: Pose, splits
     if type(training) is not Training or pose.constraints:
         return False  # rows that are elsewhere have no values here
     # Where no column has more than two values, codes are all cuts there are, and their search is the faster one.
-    if not any(_has_third_value(column) for column in training.columns):
+    if all(column.two_valued for column in training.columns):
         return False
     if splits == "binary" or most == 2:
         return isinstance(objective, Squared) or _cost_of_class(objective, training) is not None
@@ -70,12 +68,6 @@ def is_for_all_cuts(objective: Objective, training: Training, pose: Pose, splits
     in_order = (c.kind != "nominal" or len(c.levels or ()) == 2 for c in training.columns)
     present = not any(column.has_missing for column in training.columns)
     return present and all(in_order) and bool((weight == np.floor(weight)).all()) and float(weight.sum()) < 1e9
-
-
-def _has_third_value(column: Column) -> bool:
-    if column.levels is not None:
-        return len(column.levels) > 2
-    return len(_native.few_distinct(column.values, np.empty(0), 2)) > 2
 
 
 def _cost_of_class(objective: Objective, training: Training) -> FloatArray | None:

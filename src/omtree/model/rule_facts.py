@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import FloatArray
-from omtree.objectives.objective import Objective, RuleStatistics, Score
+from omtree.objectives.objective import Objective, RuleStatistics, Score, weighted_sum
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Problem
 from omtree.sources.target import Target
@@ -41,13 +41,21 @@ class TargetSummary:
         >>> TargetSummary.of(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
         TargetSummary(mean=2.0, deviation=1.0, quantiles=(1.0, 1.0, 1.0, 3.0, 3.0))
         """
-        mean = float(weights @ targets / weights.sum())
-        order = np.argsort(targets, kind="stable")
-        below = np.cumsum(weights[order])
-        places = np.searchsorted(below, np.array([0.25, 0.5, 0.75]) * below[-1] * (1 - 1e-12))
-        low, middle, high = targets[order[np.minimum(places, len(order) - 1)]].tolist()
-        deviation = float(np.sqrt(max(0.0, weights @ (targets - mean) ** 2 / weights.sum())))
-        return cls(mean, deviation, (float(targets[order[0]]), low, middle, high, float(targets[order[-1]])))
+        total = float(weights.sum())
+        mean = weighted_sum(weights, targets) / total
+        deviation = float(np.sqrt(weighted_sum(weights, (targets - mean) ** 2) / total))
+        shares = np.array([0.25, 0.5, 0.75]) * (1 - 1e-12)
+        if weights.min() == weights.max():
+            # Where all weigh the same, three of the targets are the quartiles, and need no order of all.
+            places = np.ceil(shares * len(targets)).astype(np.intp) - 1
+            quartiles = np.partition(targets, places)[places]
+        else:
+            order = np.argsort(targets, kind="stable")
+            below = np.cumsum(weights[order])
+            places = np.searchsorted(below, shares * below[-1])
+            quartiles = targets[order[np.minimum(places, len(order) - 1)]]
+        low, middle, high = quartiles.tolist()
+        return cls(mean, deviation, (float(targets.min()), low, middle, high, float(targets.max())))
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ class Reader:
         """The spread of the target over several rules; None where it is no number."""
         if not self.target.is_number:
             return None
-        inside = np.isin(self._rule_of_sample(rule_of_row), rules)
+        inside = np.isin(rule_of_row, rules)[self.problem.table.row_of] & (self.problem.table.row_of >= 0)
         return TargetSummary.of(self.target.values[inside], self.weight[inside])
 
     def _classes(self, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:

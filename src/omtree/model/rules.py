@@ -97,17 +97,23 @@ class RuleSet(Sequence[Rule]):
         return _failure_tables([self.rules[r].conditions for r in self._priority])
 
     @classmethod
-    def from_paths(cls, paths: Sequence[Path], reader: Reader) -> RuleSet:
+    def from_paths(
+        cls, paths: Sequence[Path], reader: Reader, rule_of_row: npt.NDArray[np.intp] | None = None
+    ) -> RuleSet:
         """The rules behind an engine's paths, with what they weigh and cost on the problem's rows.
 
         Parameters
         ----------
         paths : sequence of Path
         reader : Reader
+        rule_of_row : array of int, optional
+            The path that covers each merged row, where that is known.
         """
         problem = reader.problem
         features = problem.table.features
-        facts = reader.facts(rule_of_rows(paths, problem.table.codes), [path.label for path in paths])
+        if rule_of_row is None:
+            rule_of_row = rule_of_rows(paths, problem.table.codes)
+        facts = reader.facts(rule_of_row, [path.label for path in paths])
         level = {id(level.feature): level.index for level in problem.graph}
         prices = problem.limits.prices
         rules = []

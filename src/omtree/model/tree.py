@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +130,9 @@ class Tree:
             return _Split(feature, tuple(branches), node.default)
 
         bare = shape(root, {})
-        return cls(bare, RuleSet.from_paths(paths, reader), summary_of(paths, reader))
+        rule_of_row = rule_of_rows(paths, reader.problem.table.codes)
+        summary = partial(reader.summary, rule_of_row) if reader.target.is_number else None
+        return cls(bare, RuleSet.from_paths(paths, reader, rule_of_row), summary)
 
     @classmethod
     def from_rules(cls, rules: RuleSet, summary: Summary | None = None) -> Tree | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -53,11 +54,20 @@ class RuleStatistics:
         """Weighted mean of the targets."""
         return float(self.targets[0] + self.deviations[1])
 
-    @property
+    @cached_property
     def deviations(self) -> tuple[FloatArray, float]:
         """The targets from the first of them, and the weighted mean of that; far from zero it keeps their digits."""
         from_first = self.targets - self.targets[0]
-        return from_first, float(self.weights @ from_first / self.weights.sum())
+        return from_first, weighted_sum(self.weights, from_first) / float(self.weights.sum())
+
+
+def weighted_sum(weights: FloatArray, values: FloatArray) -> float:
+    """The sum of products; that of the linear algebra starts threads for as few as ten thousand numbers.
+
+    >>> weighted_sum(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float((weights * values).sum())
 
 
 class Objective:

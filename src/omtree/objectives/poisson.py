@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtree.data.table import FloatArray, Table
-from omtree.objectives.objective import Objective, RuleStatistics
+from omtree.objectives.objective import Objective, RuleStatistics, weighted_sum
 from omtree.problem.losses import Loss, MomentLoss
 from omtree.sources.target import Target
 
@@ -31,7 +31,7 @@ class Poisson(Objective):
         """Half the deviance."""
         from_first, mean = rule.deviations
         centre = rule.mean
-        return centre * float(rule.weights @ excess((from_first - mean) / centre)) if centre > 0 else 0.0
+        return centre * weighted_sum(rule.weights, excess((from_first - mean) / centre)) if centre > 0 else 0.0
 
     def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
         """Half the deviance; a rule that has seen nothing but zeros is taken to expect a little more than that."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtree.data.table import FloatArray, Table
-from omtree.objectives.objective import Objective, RuleStatistics
+from omtree.objectives.objective import Objective, RuleStatistics, weighted_sum
 from omtree.problem.losses import Loss, MomentLoss
 from omtree.sources.target import Target
 
@@ -20,7 +20,7 @@ class Squared(Objective):
     def loss(self, rule: RuleStatistics) -> float:
         """Squared distances from the mean."""
         from_first, mean = rule.deviations
-        return float(rule.weights @ (from_first - mean) ** 2)
+        return weighted_sum(rule.weights, (from_first - mean) ** 2)
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
         """Weight, and the sums of targets and their squares, from the mean of all, or digits would be lost."""

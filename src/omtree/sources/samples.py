@@ -112,6 +112,8 @@ class Training:
 
     def many_valued(self, feature: Feature, n_bins: int) -> bool:
         """Whether a numeric feature has more distinct values than this."""
+        if feature.pair is not None:
+            return n_bins < 2
         weights = np.empty(0) if self.row_weight is None else self.row_weight
         return len(_native.few_distinct(self.columns[feature.column].values, weights, n_bins)) > n_bins
 

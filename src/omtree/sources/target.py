@@ -106,7 +106,8 @@ def check_numbers(y: Any) -> FloatArray:
     """
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    values = column_or_1d(y, warn=True)
+    plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iuf"
+    values = y if plain else column_or_1d(y, warn=True)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported as a target; give real numbers.")
     try:
