@@ -60,6 +60,7 @@ omtree::SearchFeature search_feature(const std::string &family, int n_codes, boo
     feature.family = family == "interval" ? omtree::Family::interval
                      : family == "subset" ? omtree::Family::subset
                      : family == "run"    ? omtree::Family::run
+                     : family == "single" ? omtree::Family::single
                                           : omtree::Family::value;
     feature.has_missing = has_missing;
     feature.order.assign(order.begin(), order.end());

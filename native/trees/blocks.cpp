@@ -13,6 +13,7 @@ void Blocks::reset(Family family, int k, bool missing) {
         n_blocks_ = missing ? 2 * k * k + 1 : k * k;
         break;
     case Family::run:
+    case Family::single:
         n_blocks_ = k * k + k;
         break;
     case Family::subset:
@@ -38,6 +39,10 @@ void Blocks::reset(Family family, int k, bool missing) {
         }
         for (int p = 0; family == Family::run && p < k; ++p) {
             usable_[k * k + p] = k > 3 || (k == 3 && p == 1);
+        }
+    } else if (family == Family::single) {
+        for (int p = 0; k > 1 && p < k; ++p) {
+            usable_[run(p, p + 1)] = usable_[k * k + p] = 1;
         }
     } else if (family == Family::subset) {
         std::fill(usable_.begin() + 1, usable_.end() - 1, 1);

@@ -19,12 +19,14 @@ class Blocks {
     bool usable(int block) const { return usable_[block]; }
     /// Positions of a block's codes: begin <= p < end, and the missing code, or all but one.
     void positions(int block, std::vector<int> &out) const;
-    bool is_complement(int block) const { return family_ == Family::run && block >= k_ * k_; }
+    bool is_complement(int block) const { return with_complements() && block >= k_ * k_; }
     int run(int begin, int end, bool with_missing = false) const {
         return (with_missing ? k_ * k_ : 0) + begin * k_ + end - 1;
     }
 
   protected:
+    bool with_complements() const { return family_ == Family::run || family_ == Family::single; }
+
     Family family_ = Family::interval;
     int k_ = 0;
     bool missing_ = false;
@@ -37,7 +39,7 @@ template <typename Count, typename Take>
 void sum_blocks(const Blocks &blocks, const SearchFeature &feature, const std::vector<int> &present, bool missing,
                 const Count *counts, int n_classes, std::vector<int> &positions, const Take &take) {
     Count sum[256];
-    const bool runs = feature.family == Family::interval || feature.family == Family::run;
+    const bool runs = feature.family != Family::subset && feature.family != Family::value;
     const int k = static_cast<int>(present.size()) - missing;
     const auto add = [&](int position) {
         const Count *more = counts + present[position] * n_classes;

@@ -30,6 +30,12 @@ bool split_columns(const SearchProblem &problem, std::vector<SplitColumn> &colum
             }
             continue;
         }
+        if (feature.family == Family::single) {
+            for (int one = 0; one < n; ++one) {
+                add([&](int i) { return i == one; }, true);
+            }
+            continue;
+        }
         const int n_values = n - (feature.family == Family::interval && feature.has_missing);
         for (int cut = 1; cut < n; ++cut) {
             add([&](int i) { return i < cut; });

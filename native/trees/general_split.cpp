@@ -172,7 +172,7 @@ bool Searcher::begin(Level &level, int feature, int depth, int budget, const std
             level.sums[s] += more[s];
         }
     };
-    const bool runs = f.family == Family::interval || f.family == Family::run;
+    const bool runs = f.family != Family::subset && f.family != Family::value;
     const int plain = k - level.missing;
     for (int first = 0; runs && first < plain; ++first) {
         std::fill(level.sums.begin(), level.sums.end(), 0.0);

@@ -13,7 +13,9 @@ Ways::Ways(const Partition &partition, Family family, int k, bool missing, int m
             plain.push_back({from, to, block});
         }
     };
-    if (family == Family::value) {
+    if (family == Family::single) {
+        n_sets = 1;
+    } else if (family == Family::value) {
         n_sets = k + 1;
         for (int p = 0; p < k; ++p) {
             add(p, p + 1, p);
@@ -55,7 +57,7 @@ Ways::Ways(const Partition &partition, Family family, int k, bool missing, int m
     }
     n_states = n_sets * (max_children > 0 ? layers + 1 : 1);
     // One code against all others, by a state of its own.
-    for (int p = 0; family == Family::run && p < k; ++p) {
+    for (int p = 0; (family == Family::run || family == Family::single) && p < k; ++p) {
         if (partition.usable(k * k + p)) {
             const int between = n_states++;
             steps.push_back({0, between, partition.run(p, p + 1)});

@@ -128,10 +128,10 @@ void Partition::solve() {
             relax(p, p + 1, p);
         }
         std::copy_n(state(k_), budget_ + 1, best_.begin());
-    } else {
+    } else if (family_ != Family::single) {
         solve_runs();
     }
-    for (int p = 0; family_ == Family::run && p < k_; ++p) {
+    for (int p = 0; with_complements() && p < k_; ++p) {
         if (!usable_[k_ * k_ + p]) {
             continue;
         }
@@ -170,6 +170,8 @@ bool Partition::beside(int block, std::vector<double> &out) {
     if (is_complement(block)) {
         const int p = block - k_ * k_;
         keep(values(run(p, p + 1)), most);
+    } else if (family_ == Family::single) {
+        keep(values(k_ * k_ + block / k_), most);
     } else {
         const int begin = block / k_;
         const int end = block % k_ + 1;

@@ -19,7 +19,8 @@ enum class Family : std::uint8_t {
     interval, ///< runs of consecutive codes; a last code "missing" joins one of them or stands alone
     subset,   ///< any groups
     run,      ///< runs along `order`, or one code against all others
-    value     ///< one child per code that occurs
+    value,    ///< one child per code that occurs
+    single    ///< one code against all others
 };
 
 struct SearchFeature {

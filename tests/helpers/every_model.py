@@ -78,6 +78,9 @@ def every_tree(
     most = math.inf if max_children is None else max_children
     if splits == "binary":
         most = 2
+    # Two children cannot have a value each where there are three: one value is parted from the others.
+    if categories == "values" and most == 2:
+        categories = "single"
     known: dict[Hashable, Leaf | None] = {}
 
     def leaf(rows: np.ndarray, met: dict[int, Part], path: tuple[int, ...]) -> list[Model]:
@@ -122,6 +125,8 @@ def split_ways(feature: Feature, present: Part, categories: str = "groups") -> l
             ways = [joined for way in ways for joined in _joined(way, missing)]
     elif categories == "values":
         ways = [tuple(frozenset({code}) for code in sorted(present))]
+    elif categories == "single":
+        ways = [(frozenset({code}), present - {code}) for code in present]
     elif feature.n_values + feature.has_missing <= ALL_SUBSETS:
         ways = _groupings(sorted(present))
     else:

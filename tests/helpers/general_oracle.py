@@ -158,6 +158,11 @@ def split_ways(
     present = frozenset(here.tolist())
     parts = {allowed & present for allowed in oracle.conditions(feature, problem.graph.categories)} - {frozenset()}
     domain = conditions.get(f, frozenset(range(feature.n_codes)))
+    if problem.graph.categories == "single" and feature.kind == "nominal" and feature.n_codes > 2:
+        for code in present if len(present) > 1 else ():
+            alone = frozenset({code})
+            yield [(alone, alone), (present - alone, domain - alone)]
+        return
     for way in oracle.partitions(present, parts):
         if 2 <= len(way) <= most:
             yield [(part, widen(feature, part, way, domain)) for part in way]

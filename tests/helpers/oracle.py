@@ -39,6 +39,8 @@ def conditions(feature: Feature, categories: str = "groups") -> list[frozenset[i
         return [s for s in subsets if _consecutive(s - missing, range(feature.n_values))]
     if categories == "values":
         return [s for s in subsets if len(s) == 1]
+    if categories == "single":
+        return [s for s in subsets if len(s) == 1 or len(everything - s) == 1]
     if n <= ALL_SUBSETS:
         return subsets
     order = feature.target_order if feature.target_order is not None else range(n)

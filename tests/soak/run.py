@@ -103,8 +103,6 @@ def classes(rng: np.random.Generator, names: list[str]) -> None:
     data = replace(data, weight=some_weights(rng, len(data.y)))
     structure = str(rng.choice(["tree", "rules"]))
     tree = {"splits": str(rng.choice(["multiway", "binary"]))} if structure == "tree" else {}
-    if tree.get("splits") == "binary":
-        options.pop("categories", None)
     model = omtree.OptimalTreeClassifier(
         objective="error" if name == "costs" else name,
         structure=structure,
@@ -140,8 +138,6 @@ def numbers(rng: np.random.Generator) -> None:
     data = with_holes(rng, random_regression(rng, case.counts))
     structure = str(rng.choice(["tree", "rules"]))
     tree = {"splits": str(rng.choice(["multiway", "binary"]))} if structure == "tree" else {}
-    if tree.get("splits") == "binary":
-        options.pop("categories", None)
     best = best_of_all(data, code(data.X), case, structure, options, **tree)
     unit = float(10.0 ** rng.integers(-60, 61)) if rng.random() < 0.5 else 1.0
     weigh = float(10.0 ** rng.integers(-60, 61)) if rng.random() < 0.5 else 1.0

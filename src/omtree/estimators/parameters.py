@@ -20,7 +20,6 @@ from omtree.constraints import Constraint
 from omtree.data.binning import Binning
 from omtree.data.parsing.reading import Reading
 from omtree.engines.rules.preset import Paper
-from omtree.problem.graph import Categories
 
 _INTEGERS = (int, np.integer)
 #: Says what a value should have been, or nothing where it is fine.
@@ -246,10 +245,11 @@ class FitParameters:
         "About how many bins a numeric column has; one with fewer distinct values keeps them all.",
         fits(lambda value: is_whole(value, 2) and value <= 250, "a whole number from 2 to 250"),
     )
-    categories: Categories = parameter(
+    categories: Literal["groups", "values"] = parameter(
         "groups",
         "",
-        "Whether a condition on a nominal column may name several of its values, or one only.",
+        'Whether a condition on a nominal column may name several of its values, or one only. With "values" a node has '
+        "a child for each value, or where it has two children one for a value and one for all others.",
         choices=("groups", "values"),
     )
     feature_kinds: Mapping[str, str] | None = parameter(

@@ -239,11 +239,16 @@ class Plan:
             max_leaves=setting.max_leaves,
             min_support=least_support(self.min_samples_leaf, training.total),
             total=training.total,
-            categories=self.categories,
+            categories=self._conditions(),
             order=order,
             constraints=tuple(self.constraints),
             setting=setting,
         )
+
+    def _conditions(self) -> Categories:
+        """What conditions on nominal columns may name: a node of two children parts one value from the others."""
+        in_two = self.structure == "tree" and (self.splits == "binary" or self.max_children == 2)
+        return "single" if in_two and self.categories == "values" else self.categories
 
     @staticmethod
     def _reader(problem: Problem, objective: Objective, training: Training) -> Reader:

@@ -34,7 +34,7 @@ class Pose:
     min_support : float
         Least weight of a rule when the samples weigh `total`; a part of them needs its share of it.
     total : float
-    categories : {"groups", "values"}
+    categories : {"groups", "values", "single"}
     order : sequence of int or None
         Positions of the features in the order of the graph's levels.
     constraints : sequence of Constraint

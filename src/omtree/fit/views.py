@@ -107,7 +107,7 @@ def _groups(n: int, categories: Categories) -> Iterator[tuple[int, ...]]:
     """The groups of codes that a split sets apart from the others, each pair of sides once."""
     if n == 2:
         yield (0,)
-    elif categories == "values" or n > MAX_FULL_SUBSETS:
+    elif categories != "groups" or n > MAX_FULL_SUBSETS:
         yield from ((code,) for code in range(n))
     else:
         for size in range(1, n // 2 + 1):

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from omtree.data.table import Feature
 
-Categories = Literal["groups", "values"]
+#: What a condition on a nominal feature may name: several values, one, or with "single" one or all but one.
+Categories = Literal["groups", "values", "single"]
 
 #: Up to this many codes a nominal feature offers every subset of its values as a condition.
 MAX_FULL_SUBSETS = 5
@@ -90,8 +91,8 @@ class FeatureGraph:
     ----------
     features : sequence of Feature
         The table's features; conditions refer to them by position.
-    categories : {"groups", "values"}
-        Whether nominal features offer groups of values or single values only.
+    categories : {"groups", "values", "single"}
+        Whether nominal features offer groups of values, single values only, or a single value and all but that.
     order : sequence of int, optional
         Positions of the features in the order of the levels; by default as given.
 
@@ -222,9 +223,11 @@ def _code_sets(feature: Feature, categories: Categories) -> Iterator[tuple[int, 
             for low in range(feature.n_values):
                 for high in range(low + 1, feature.n_values + 1):
                     yield (*range(low, high), missing)
-    elif categories == "values":
+    elif categories != "groups":
         for code in range(n):
             yield (code,)
+        for code in range(n) if categories == "single" else ():
+            yield tuple(other for other in range(n) if other != code)
     elif n <= MAX_FULL_SUBSETS:
         for size in range(1, n):
             yield from itertools.combinations(range(n), size)

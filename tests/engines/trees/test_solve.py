@@ -99,7 +99,8 @@ def check_node(problem: Problem, node: Node, splits: str, max_children: int | No
     for (a, _), (b, _) in itertools.combinations(node.branches, 2):
         assert not set(a.codes) & set(b.codes)
     level = problem.graph.levels[problem.graph.level_of(feature)]
-    large_nominal = not level.feature.ordered and level.feature.n_codes > oracle.ALL_SUBSETS
+    large = level.feature.n_codes > oracle.ALL_SUBSETS or problem.graph.categories == "single"
+    large_nominal = not level.feature.ordered and large
     for condition, child in node.branches:
         # Splitting a large nominal feature twice may leave a rest that is no condition of its own.
         if not (large_nominal and feature in used):

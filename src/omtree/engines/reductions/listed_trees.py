@@ -185,7 +185,7 @@ class _Fronts:
                     if len(longer.plans):
                         states[after] = _best([*([states[after]] if after in states else []), longer], self._width)
         ends = [front for (done, _), front in states.items() if len(done) == len(present)]
-        if family == "run":
+        if family in ("run", "single"):
             for code in present:
                 alone, rest = (code,), tuple(other for other in domain if other != code)
                 first = self._joined(start, child(alone), alone, room - 1)
@@ -232,6 +232,8 @@ def _only(label: int, predicate: Predicate | None) -> Predicate:
 def _next_parts(family: str, line: Sequence[int], missing: int | None, done: frozenset[int]) -> Iterator[Codes]:
     """The codes that the next child can have, so that every way to share out the codes is met once."""
     left = [code for code in line if code not in done]
+    if family == "single":
+        return
     if family == "value":
         yield from [(code,) for code in left[:1]]
     elif family == "subset":

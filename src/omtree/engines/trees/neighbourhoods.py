@@ -303,6 +303,8 @@ def _ranks(feature: Feature, categories: Categories, splits: Splits) -> list[tup
     if family == "run":
         singles = range(n_codes) if splits == "binary" and n_codes <= _MAX_SINGLES else ()
         return [(_rank(order), True), *((_apart((code,)), False) for code in singles)]
+    if family == "single":
+        return [(_apart((code,)), False) for code in range(n_codes)]
     # Single values only: a split has a branch for each, which no tests of two branches lead to.
     return []
 

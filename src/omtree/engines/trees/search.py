@@ -129,7 +129,7 @@ def solve(
         be split again further down.
     max_children : int, optional
         Most children of a node.
-    categories : {"groups", "values"}, optional
+    categories : {"groups", "values", "single"}, optional
         Whether nominal features are split into groups of values or into single values; by default as in the graph.
     n_jobs : int
         Threads; -1 means one per processor. The answer does not depend on it.
@@ -399,8 +399,8 @@ def solution_of(
 def _family(feature: Feature, categories: Categories) -> str:
     if feature.ordered or feature.n_codes == 2:
         return "interval"
-    if categories == "values":
-        return "value"
+    if categories != "groups":
+        return "value" if categories == "values" else "single"
     return "subset" if feature.n_codes <= MAX_FULL_SUBSETS else "run"
 
 
