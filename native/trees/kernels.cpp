@@ -20,8 +20,6 @@
 namespace omtree {
 namespace {
 
-constexpr int words_at_once = 128; ///< so that a block of all columns stays in cache
-
 namespace portable {
 #include "trees/kernels.inc"
 
@@ -55,6 +53,8 @@ void compress(const std::uint64_t *from, const std::uint64_t *mask, int begin, i
 } // namespace portable
 
 #ifdef OMTREE_X86
+constexpr int words_at_once = 128; ///< so that a block of all columns stays in cache
+
 #pragma GCC push_options
 #pragma GCC target("avx2,bmi,bmi2,popcnt,lzcnt,fma")
 namespace avx2 {

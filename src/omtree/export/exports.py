@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     from omtree.export.sql_dialects import DialectName
     from omtree.model.explain import Explanation
 
@@ -91,6 +93,26 @@ class Exports:
         from omtree.export import onnx
 
         return onnx.to_onnx(_fitted(self))
+
+    def to_sklearn(self) -> DecisionTreeClassifier | DecisionTreeRegressor:
+        """The tree as a fitted tree of scikit-learn, for tools that are written for those.
+
+        The columns it asks about must be numbers; splits into more than two parts become several splits. Scikit-learn
+        reads cells as 32-bit numbers, so a cell that is next to a cut within that precision may fall on its other
+        side, and numbers that stood for values of their own go with the nearest one if training did not have them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from omtree import OptimalTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = OptimalTreeClassifier(max_depth=2).fit(X, y)
+        >>> bool((model.to_sklearn().predict(X) == model.predict(X)).all())
+        True
+        """
+        from omtree.export import sklearn_tree
+
+        return sklearn_tree.to_sklearn(_fitted(self))
 
     def to_mermaid(self, direction: Literal["TD", "LR"] = "TD") -> str:
         """The model as a Mermaid flowchart.
