@@ -49,6 +49,8 @@ Target = Annotated[
     typer.Option("--target", "-t", metavar="COLUMN", help="The target's column, if its name has changed."),
 ]
 
+Codes = Annotated[str | None, typer.Option(metavar="FILE", help="Codes and sentences of reasons, in a TOML file.")]
+
 
 def _options(
     delimiter: str | None, missing: list[str] | None, encoding: str | None, decimal: Literal[".", ","] | None = None
@@ -217,6 +219,9 @@ def predict(
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="A CSV or Parquet file.")] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", "-p", help="Add a column per class.")] = False,
     keep: Annotated[bool, typer.Option("--keep", "-k", help="Keep the columns of the data.")] = False,
+    log: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Append every decision to this file, one JSON object a line.")
+    ] = None,
     delimiter: Delimiter = None,
     missing: Missing = None,
     encoding: Encoding = None,
@@ -229,7 +234,7 @@ def predict(
     """
     from omtree.cli.use_commands import run_predict
 
-    run_predict(model, data, out, probabilities, keep, _options(delimiter, missing, encoding))
+    run_predict(model, data, out, probabilities, keep, _options(delimiter, missing, encoding), log)
 
 
 @app.command()
@@ -254,6 +259,28 @@ def explain(
 
 
 @app.command()
+def reasons(
+    model: Model,
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="The rows; without, a table to fill in.")] = None,
+    n: Annotated[int, typer.Option("-n", help="At most so many for a row.")] = 4,
+    codes: Codes = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="A CSV or Parquet file.")] = None,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+) -> None:
+    """Give the reasons for every answer, the weightiest first, as codes and sentences.
+
+    Without rows it writes a table of codes (TOML) with a line for every reason the model can give, to be reworded.
+
+    Example: omtree reasons model.json --out codes.toml, then omtree reasons model.json new.csv --codes codes.toml
+    """
+    from omtree.cli.paper_commands import run_reasons
+
+    run_reasons(model, data, n, codes, out, _options(delimiter, missing, encoding))
+
+
+@app.command()
 def audit(
     model: Model,
     data: Data,
@@ -272,6 +299,63 @@ def audit(
 
     if not run_audit(model, data, target, _options(delimiter, missing, encoding)):
         raise typer.Exit(1)
+
+
+@app.command()
+def monitor(
+    model: Model,
+    data: Data,
+    against: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Older rows to compare with; default: the training rows.")
+    ] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Also write it as JSON.")] = None,
+    target: Target = None,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+) -> None:
+    """Compare new rows with those of the training: columns, leaves, accuracy, constraints.
+
+    The exit code is 3 when something asks for attention; each alarm is one sentence. Rows need no target; without one
+    nothing is said about accuracy and constraints.
+
+    Example: omtree monitor model.json today.csv --against last-year.csv
+    """
+    from omtree.cli.paper_commands import run_monitor
+
+    if run_monitor(model, data, against, out, target, _options(delimiter, missing, encoding)):
+        raise typer.Exit(3)
+
+
+@app.command()
+def card(
+    model: Model,
+    test: Annotated[str | None, typer.Option(metavar="FILE", help="Data the model has not seen.")] = None,
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="The training data, for missing cells.")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Show figures for each of its values; may be repeated.")
+    ] = None,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="An .html or .md file.")] = "card.html",
+    purpose: Annotated[str, typer.Option(metavar="TEXT", help="What the model is for; left blank by default.")] = "",
+    owner: Annotated[str, typer.Option(metavar="TEXT", help="Who answers for it; left blank by default.")] = "",
+    target: Target = None,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+) -> None:
+    """Write a model card: data, figures on new rows, by group, constraints, proof, limits, how to reproduce it.
+
+    A table says where items of TRIPOD+AI and of Annex IV of the EU AI Act are answered, and which are open.
+
+    Example: omtree card model.json --test new.csv --group sex --out card.html
+    """
+    from omtree.cli.paper_commands import CardRequest, run_card
+
+    run_card(
+        CardRequest(
+            model, test, data, tuple(group or ()), out, purpose, owner, target, _options(delimiter, missing, encoding)
+        )
+    )
 
 
 @app.command()
@@ -306,6 +390,8 @@ def export(
     table: Annotated[str | None, typer.Option(help="SQL: a query over this table, not only an expression.")] = None,
     dialect: Annotated[DialectName | None, typer.Option(help="SQL: the database it is for; default: ansi.")] = None,
     leaves: Annotated[int | None, typer.Option("--leaves", "-l", help="The best tree with at most so many.")] = None,
+    reasons: Annotated[int, typer.Option(metavar="N", help="SQL, Python: also the N weightiest reasons.")] = 0,
+    codes: Codes = None,
 ) -> None:
     """Write a model in another language.
 
@@ -313,7 +399,7 @@ def export(
     """
     from omtree.cli.export_command import run_export
 
-    run_export(model, format, out, table, dialect, leaves)
+    run_export(model, format, out, table, dialect, leaves, reasons, codes)
 
 
 @app.command()

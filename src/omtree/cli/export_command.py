@@ -32,6 +32,8 @@ def run_export(
     table: str | None,
     dialect: DialectName | None,
     leaves: int | None,
+    reasons: int = 0,
+    codes: str | None = None,
 ) -> None:
     """Write the model in a format; by default the one of the file's name."""
     check_writable(out)
@@ -43,6 +45,12 @@ def run_export(
     for option, value in (("--table", table), ("--dialect", dialect)):
         if value is not None and format != "sql":
             raise ValueError(f"{option} is for --format sql only.")
+    if codes is not None and not reasons:
+        raise ValueError("--codes is for reasons; say how many with --reasons.")
+    if reasons and format not in ("sql", "python"):
+        raise ValueError("--reasons is for --format sql and python only.")
+    if reasons and format == "sql" and table is None:
+        raise ValueError("--reasons are columns of a query; name the table it is over with --table.")
     model: Any = load_model(model_path)
     if leaves is not None:
         model = model.with_leaves(leaves)
@@ -57,7 +65,9 @@ def run_export(
 
         text = to_text(model)
     elif format == "sql":
-        text = model.to_sql(table, dialect=dialect or "ansi")
+        text = model.to_sql(table, dialect=dialect or "ansi", reasons=reasons, reason_codes=codes)
+    elif format == "python":
+        text = model.to_python(reasons=reasons, reason_codes=codes)
     else:
         text = getattr(model, f"to_{format}")()
     _write((text.rstrip("\n") + "\n").encode("utf-8"), out)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from omtree.cli import terminal
+from omtree.cli.decision_log import DecisionLog
 from omtree.cli.modelling import (
     check_different,
     check_writable,
@@ -43,15 +44,17 @@ def run_predict(
     probabilities: bool,
     keep: bool,
     options: FileOptions,
+    log_path: str | None = None,
 ) -> None:
     """Write one prediction per row; several files are answered one after the other."""
     check_writable(out)
-    check_different({"the data": data, "the model": model_path, "--out": out})
-    write = _writer(out)
+    check_different({"the data": data, "the model": model_path, "--log": log_path, "--out": out})
+    _writer(out)  # complains early
     model: Any = load_model(model_path)
     if probabilities and "classes_" not in vars(model):
         raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
     files = find_files([data]) if stays_on_disk(data) else [data]
+    log = None if log_path is None else DecisionLog(log_path, model_path, model)
 
     def answers(file: str) -> pa.Table:
         table, rows = read_rows(model, file, options)
@@ -63,15 +66,22 @@ def run_predict(
         taken = sorted(set(columns) & set(found))
         if taken:
             raise ValueError(f"{file} has a column {taken[0]!r} already; leave out --keep, or rename it.")
+        if log is not None:
+            log.note(file, table, rows)
         return pa.table({**columns, **found})
 
-    tables = map(answers, files)
+    write_answers(map(answers, files), out)
+
+
+def write_answers(tables: Iterator[pa.Table], out: str | None) -> None:
+    """Write tables, one after the other, to a file or as CSV on the screen."""
     if out is None:
         _write_csv(tables, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
     from omtree.export.saving import replacing
 
+    write = _writer(out)
     with replacing(out) as file:
         write(tables, file)
 
@@ -161,7 +171,7 @@ def run_audit(
     """
     model: Any = load_model(model_path)
     notes = Notes()
-    table, rows, y = read_answered(model, data, _target(model, target), options, notes)
+    table, rows, y = read_answered(model, data, named_target(model, target), options, notes)
     for remark in notes:
         terminal.note(remark)
     print(score_line(model, rows, y))
@@ -171,9 +181,14 @@ def run_audit(
         print(f"in training: {number(trained.value)} {trained.unit_of(trained.value)} in {size}")
     if "classes_" in vars(model):
         _confusion(model, rows, y)
-    named = {name for constraint in model.constraints for name in getattr(constraint, "group_columns", ())}
-    groups = [name for name in table.column_names if name in named]
-    return _constraint_table(model.audit(rows, y, **({"groups": table.select(groups)} if groups else {})))
+    return show_constraints(model.audit(rows, y, groups=groups_in(model, table)))
+
+
+def groups_in(model: Any, table: pa.Table) -> pa.Table | None:
+    """The columns of a table that the groups of the model's constraints are in."""
+    named = {name for constraint in model.constraints for name in constraint.group_columns}
+    found = [name for name in table.column_names if name in named]
+    return table.select(found) if found else None
 
 
 def _confusion(model: Any, rows: Any, y: Any) -> None:
@@ -196,7 +211,7 @@ def _confusion(model: Any, rows: Any, y: Any) -> None:
         )
 
 
-def _constraint_table(checked: Any) -> bool:
+def show_constraints(checked: Any) -> bool:
     """The constraints with limit, value and slack; whether all of them hold."""
     checks = list(getattr(checked, "constraints", checked))
     if not checks:
@@ -215,7 +230,8 @@ def _shown(value: float) -> str:
     return number(value) if math.isfinite(value) else "-" if math.isnan(value) else str(value)
 
 
-def _target(model: Any, target: str | None) -> str:
+def named_target(model: Any, target: str | None) -> str:
+    """What the column with the true answers is called."""
     name = target if target is not None else vars(model).get("target_name_")
     if name is None:
         raise ValueError("The model does not say what its target was called; name its column with --target.")
@@ -238,9 +254,9 @@ def run_report(
     model = load_model(model_path)
     X = y = X_test = y_test = None
     if data is not None:
-        _, X, y = read_answered(model, data, _target(model, target), options, notes)
+        _, X, y = read_answered(model, data, named_target(model, target), options, notes)
     if test is not None:
-        _, X_test, y_test = read_answered(model, test, _target(model, target), options, notes)
+        _, X_test, y_test = read_answered(model, test, named_target(model, target), options, notes)
     for remark in notes:
         terminal.note(remark)
     write_report(model, out, X, y, X_test, y_test, title=title)

@@ -31,6 +31,7 @@ from omtree.fit.plan import Plan
 from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation, fit_sized
 from omtree.model.certificate import Certificate
+from omtree.model.code_shares import code_shares
 from omtree.model.contributions import Contributions
 from omtree.model.expectation import Expectation
 from omtree.model.leading import expectation_on
@@ -62,6 +63,7 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
     _mean_weight: float
     _expected_by_size: Mapping[int, Expectation]
     _family: TreeFamily
+    _code_shares: Mapping[int, tuple[float, ...]]
     notes_: list[str]
     reading_: tuple[ColumnReading, ...]
     _kinds: Mapping[str, Any] | None
@@ -96,7 +98,14 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
         if left_out:
             said = "; ".join(left_out)
             warnings.warn(f"{said[0].upper()}{said[1:]}.", stacklevel=3)
-        for name in ("feature_names_in_", "_family", "cv_results_", "expectation_", "_expected_by_size"):
+        for name in (
+            "feature_names_in_",
+            "_family",
+            "cv_results_",
+            "expectation_",
+            "_expected_by_size",
+            "_code_shares",
+        ):
             self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
@@ -113,6 +122,8 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
         self._mean_weight = 1.0 if counts_rows(masses) else ready.total / len(ready)
         if outcome.family is not None:
             self._family = outcome.family
+        if not is_elsewhere(X):
+            self._code_shares = code_shares(outcome.problem.table, asked_features(outcome.rules, outcome.tree))
         if choice is not None:
             self.cv_results_, self.expectation_ = choice.results, choice.expectation
             self._expected_by_size = choice.by_size

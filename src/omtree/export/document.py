@@ -2,9 +2,10 @@
 
 Version 1 holds, besides the format's name and version: ``kind`` (classifier or regressor), ``parameters``, ``columns``
 (number, names, kinds, and the target's name where it is known), ``classes``, ``features``, ``graph``, ``model`` (rules
-and tree), ``sizes`` (the best trees of every size), ``certificate``, ``validation`` (how models of the same kind did on
-rows held out, where that was asked for) and ``origin`` (data file, its hash, day of the fit). Conditions are lists
-of codes of a feature; the text of a rule is for people.
+and tree), ``sizes`` (the best trees of every size), ``certificate``, ``code_shares`` (how the training rows are spread
+over the values of the features that are asked about), ``validation`` (how models of the same kind did on rows held
+out, where that was asked for) and ``origin`` (data file, its hash, day of the fit). Conditions are lists of codes of a
+feature; the text of a rule is for people.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from omtree.export.document_readings import reading_out, readings_in
 from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
 from omtree.export.validation import validation_in, validation_out
 from omtree.model.certificate import Certificate, Status
+from omtree.model.code_shares import shares_in
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.sizes import BuiltFamily, TreeFamily
@@ -76,6 +78,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
         "model": _model_out(model.rules_, model.tree_),
         "sizes": None if family is None else _sizes_out(family),
         "certificate": to_plain(dataclasses.asdict(model.certificate_))["pairs"],
+        "code_shares": {str(place): list(shares) for place, shares in vars(model).get("_code_shares", {}).items()},
         "mean_weight": float(vars(model).get("_mean_weight", 1.0)),
         "validation": validation_out(model),
         "origin": {name: str(text) for name, text in vars(model).get("origin_", {}).items()},
@@ -120,6 +123,8 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         trees, losses = _sizes_in(document["sizes"], features, labels)
         model._family = BuiltFamily(trees, losses, proven=bool(document["sizes"]["proven"]))
     model.certificate_ = _certificate_in(document["certificate"])
+    if document.get("code_shares"):
+        model._code_shares = shares_in(document["code_shares"], features)
     model._mean_weight = number(document.get("mean_weight", 1.0))
     # Models of 0.1 were not judged on new rows.
     if document.get("validation") is not None:

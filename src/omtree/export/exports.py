@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from omtree.export.sql_dialects import DialectName
     from omtree.model.explain import Explanation
+    from omtree.model.reason_codes import ReasonCodes
+    from omtree.model.reasons import Reason
 
 
 class Exports:
@@ -44,7 +46,15 @@ class Exports:
 
         saving.save(_fitted(self), path, sizes=sizes)
 
-    def to_sql(self, table: str | None = None, *, probability_of: Any = None, dialect: DialectName = "ansi") -> str:
+    def to_sql(
+        self,
+        table: str | None = None,
+        *,
+        probability_of: Any = None,
+        dialect: DialectName = "ansi",
+        reasons: int = 0,
+        reason_codes: ReasonCodes | str | os.PathLike[str] | None = None,
+    ) -> str:
         """The model as a SQL ``CASE`` expression, or as a query over a table.
 
         Missing cells are NULL.
@@ -58,19 +68,38 @@ class Exports:
             A class, for its share in the training rows of the row's rule in place of the prediction.
         dialect : {"ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql"}
             The database it is for: they quote names and texts in different ways.
+        reasons : int
+            With a table: so many more columns, ``reason_1`` and so on, with the weightiest reasons for the prediction,
+            as codes where there is one, else as sentences; NULL where there are fewer.
+        reason_codes : ReasonCodes or path, optional
+            From conditions to codes, as in `reasons`.
         """
         from omtree.export import sql
 
-        return sql.to_sql(_fitted(self), table, probability_of=probability_of, dialect=dialect)
+        return sql.to_sql(
+            _fitted(self),
+            table,
+            probability_of=probability_of,
+            dialect=dialect,
+            reasons=reasons,
+            reason_codes=reason_codes,
+        )
 
-    def to_python(self) -> str:
+    def to_python(self, *, reasons: int = 0, reason_codes: ReasonCodes | str | os.PathLike[str] | None = None) -> str:
         """The model as a Python module that needs nothing but Python.
 
         It has ``predict(row)`` and, for classes, ``predict_proba(row)``; a row is a dict of cells by column.
+
+        Parameters
+        ----------
+        reasons : int
+            With a number it also has ``reasons(row)``: so many pairs of code and sentence, the weightiest first.
+        reason_codes : ReasonCodes or path, optional
+            From conditions to codes, as in `reasons`.
         """
         from omtree.export import python_source
 
-        return python_source.to_python(_fitted(self))
+        return python_source.to_python(_fitted(self), reasons, reason_codes)
 
     def to_pmml(self, target: str = "prediction") -> str:
         """The model as a PMML 4.4 document with multiway splits.
@@ -143,6 +172,31 @@ class Exports:
         from omtree.model.explain import explain
 
         return explain(_fitted(self), X, fixed)
+
+    def reasons(
+        self, X: Any, n: int = 4, codes: ReasonCodes | str | os.PathLike[str] | None = None
+    ) -> list[tuple[Reason, ...]]:
+        """The conditions that decided about each row, the weightiest first.
+
+        In a tree they are ordered by how much they moved the answer away from the average one (exact Shapley values of
+        the leaf's conditions), and those that spoke against it are left out. In a set of rules they stand in the order
+        of the rule.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+        n : int
+            At most so many for a row.
+        codes : ReasonCodes or path, optional
+            A table from conditions to codes and sentences, or its TOML file.
+
+        Returns
+        -------
+        list of tuple of Reason
+        """
+        from omtree.model.reasons import reasons
+
+        return reasons(_fitted(self), X, n, codes)
 
 
 def _fitted(model: Any) -> Any:

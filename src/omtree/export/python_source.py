@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omtree.data.table import Feature
 from omtree.export.logic import Branching, Logic, Rung, Test, members
@@ -14,7 +14,20 @@ if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
 
 _TAKEN = frozenset(
-    {"row", "rule", "predict", "predict_proba", "failed", "str", "float", "int", "bool", "isinstance", "datetime"}
+    {
+        "row",
+        "rule",
+        "predict",
+        "predict_proba",
+        "reasons",
+        "failed",
+        "str",
+        "float",
+        "int",
+        "bool",
+        "isinstance",
+        "datetime",
+    }
 )
 
 _HELPERS = '''
@@ -32,7 +45,7 @@ def _text(value):
 '''
 
 
-def to_python(model: OptimalTreeBase) -> str:
+def to_python(model: OptimalTreeBase, reasons: int = 0, reason_codes: Any = None) -> str:
     """The model as a Python module with ``predict(row)``, and ``predict_proba(row)`` for classes.
 
     A row is a mapping from the names of the columns to cells; None and NaN are missing, and so is a column that the
@@ -41,6 +54,11 @@ def to_python(model: OptimalTreeBase) -> str:
     Parameters
     ----------
     model : fitted model
+    reasons : int
+        With a number, the module also has ``reasons(row)``: so many reasons for the answer, the weightiest first, as
+        pairs of code and sentence.
+    reason_codes : ReasonCodes or path, optional
+        From conditions to codes and sentences.
     """
     logic = Logic.of(model)
     variables = _variables(logic.features)
@@ -64,6 +82,11 @@ def to_python(model: OptimalTreeBase) -> str:
     parts += [_HELPERS.strip(), *helpers, "\n".join(lines), _PREDICT]
     if logic.classes:
         parts.append(_PROBA)
+    if reasons:
+        from omtree.model.reasons import leaf_reasons
+
+        found = [tuple((each.code, each.sentence) for each in of) for of in leaf_reasons(model, reasons, reason_codes)]
+        parts += ["REASONS = (" + "".join(f"\n    {pairs!r}," for pairs in found) + "\n)", _REASONS]
     return "\n\n\n".join(parts) + "\n"
 
 
@@ -74,6 +97,11 @@ _PREDICT = '''def predict(row):
 _PROBA = '''def predict_proba(row):
     """The share of each class among the training rows of the row's rule."""
     return dict(zip(CLASSES, SHARES[rule(row)]))'''
+
+
+_REASONS = '''def reasons(row):
+    """Code and sentence of what decided about a row, the weightiest first."""
+    return REASONS[rule(row)]'''
 
 
 def _variables(features: tuple[Feature, ...]) -> dict[str, str]:

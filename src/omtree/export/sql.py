@@ -17,7 +17,13 @@ _SAFE_WHOLE = 2**24
 
 
 def to_sql(
-    model: OptimalTreeBase, table: str | None = None, *, probability_of: Any = None, dialect: DialectName = "ansi"
+    model: OptimalTreeBase,
+    table: str | None = None,
+    *,
+    probability_of: Any = None,
+    dialect: DialectName = "ansi",
+    reasons: int = 0,
+    reason_codes: Any = None,
 ) -> str:
     """The model as a ``CASE`` expression, or as a query over a table.
 
@@ -33,20 +39,31 @@ def to_sql(
         A class, for its share in the training rows of the row's rule in place of the prediction.
     dialect : {"ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql"}
         The database it is for: they quote names and texts in different ways.
+    reasons : int
+        With a table: so many more columns, ``reason_1`` and so on, with the weightiest reasons for the prediction, as
+        codes where the table of codes has one, else as sentences; NULL where there are fewer.
+    reason_codes : ReasonCodes or path, optional
+        From conditions to codes.
     """
     logic = Logic.of(model)
     written = _Writer(find_dialect(dialect), logic)
-    values = [written.value(value) for value in logic.values(probability_of)]
-    if isinstance(logic.root, int):
-        expression = values[logic.root]
-    elif logic.root is not None:
-        expression = written.tree(logic.root, values, "")
-    else:
-        expression = written.ladder(logic.ladder, values)
+    expression = written.expression(logic, [written.value(value) for value in logic.values(probability_of)])
     if table is None:
+        if reasons:
+            raise ValueError("Reasons are columns of a query; name the table it is over.")
         return expression
-    output = "prediction" if probability_of is None else "probability"
-    return f"SELECT *, {expression} AS {written.name(output)}\nFROM {written.name(table)}"
+    outputs = {"prediction" if probability_of is None else "probability": expression}
+    if reasons:
+        from omtree.model.reasons import leaf_reasons
+
+        found = leaf_reasons(model, reasons, reason_codes)
+        for place in range(reasons):
+            texts = [written.value(of[place].short) if place < len(of) else "NULL" for of in found]
+            # Where no leaf has so many, the database still has to know that it is a text.
+            always = f"CAST(NULL AS {written.dialect.text_type})"
+            outputs[f"reason_{place + 1}"] = always if set(texts) == {"NULL"} else written.expression(logic, texts)
+    columns = ", ".join(f"{text} AS {written.name(name)}" for name, text in outputs.items())
+    return f"SELECT *, {columns}\nFROM {written.name(table)}"
 
 
 class _Writer:
@@ -56,6 +73,14 @@ class _Writer:
         self.dialect = dialect
         self.name = dialect.name
         self.cells = Cells(dialect, logic.sources, self.value)
+
+    def expression(self, logic: Logic, values: list[str]) -> str:
+        """What to say of a row, given what to say of each rule."""
+        if isinstance(logic.root, int):
+            return values[logic.root]
+        if logic.root is not None:
+            return self.tree(logic.root, values, "")
+        return self.ladder(logic.ladder, values)
 
     def tree(self, node: Branching | int, values: list[str], lead: str) -> str:
         """What is behind a node."""

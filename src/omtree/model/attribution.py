@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -71,6 +72,64 @@ def shapley_values(tree: Tree, codes: CodeArray, values: FloatArray) -> tuple[Fl
     contributions : array of float, shape (n_rows, n_features, n_outputs)
     """
     n_features, n_rows = codes.shape
+
+    def follows(above: TreeNode, node: TreeNode) -> FloatArray:
+        assert above.feature is not None
+        return np.asarray(tree.route(above.index).take(codes[above.feature]) == node.index, dtype=np.float64)
+
+    return _shapley_values(tree, follows, (n_rows, n_features), values)
+
+
+def leaf_shapley_values(tree: Tree, values: FloatArray) -> FloatArray:
+    """Exact Shapley values of the features for the answer of every leaf, where only its conditions are known.
+
+    At a node on a feature that a leaf has a condition on, the children speak that this condition can lead to, in
+    proportion to their training weight; at every other node all of them do. So they depend on the leaf alone and can
+    be written down beside it, which those of single rows cannot.
+
+    Parameters
+    ----------
+    tree : Tree
+    values : array of float, shape (n_leaves, n_outputs)
+        What each leaf answers.
+
+    Returns
+    -------
+    array of float, shape (n_leaves, n_features, n_outputs)
+        Those of a leaf add up to its answer less the average one; features it has no condition on have zero.
+    """
+    rules = tree.rules
+    allowed = [{condition.feature: frozenset(condition.codes) for condition in rule.conditions} for rule in rules]
+
+    def follows(above: TreeNode, node: TreeNode) -> FloatArray:
+        assert above.feature is not None
+        children = [tree.nodes[child] for child in above.children]
+        return np.array([_part(node, _reachable(children, known.get(above.feature), above)) for known in allowed])
+
+    return _shapley_values(tree, follows, (len(rules), len(rules.features)), values)[1]
+
+
+def _reachable(children: list[TreeNode], codes: frozenset[int] | None, above: TreeNode) -> list[TreeNode]:
+    """The children that codes can lead to; those never seen at the node follow its default."""
+    if codes is None:
+        return children
+    met = [child for child in children if child.condition is not None and codes.intersection(child.condition.codes)]
+    return met or [child for child in children if child.index == above.default]
+
+
+def _part(node: TreeNode, among: list[TreeNode]) -> float:
+    """The share of a node in the training weight of some siblings."""
+    if all(node.index != other.index for other in among):
+        return 0.0
+    total = sum(other.support for other in among)
+    return node.support / total if total > 0 else 1.0 / len(among)
+
+
+def _shapley_values(
+    tree: Tree, goes: Callable[[TreeNode, TreeNode], FloatArray], shape: tuple[int, int], values: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Shapley values where `goes` says what part of each row goes from a node to a child once its feature is known."""
+    n_rows, n_features = shape
     base = np.zeros(values.shape[1])
     found = np.zeros((n_rows, n_features, values.shape[1]))
     for leaf in tree.nodes:
@@ -82,9 +141,8 @@ def shapley_values(tree: Tree, codes: CodeArray, values: FloatArray) -> tuple[Fl
         while node.parent is not None:
             above = tree.nodes[node.parent]
             assert above.feature is not None
-            goes_here = (tree.route(above.index).take(codes[above.feature]) == node.index).astype(np.float64)
-            follows[above.feature] = follows.get(above.feature, 1.0) * goes_here
-            part = node.support / above.support if above.support > 0 else 1.0 / len(above.children)
+            follows[above.feature] = follows.get(above.feature, 1.0) * goes(above, node)
+            part = _part(node, [tree.nodes[child] for child in above.children])
             share[above.feature] = share.get(above.feature, 1.0) * part
             node = above
         own = values[leaf.rule]

@@ -168,7 +168,7 @@ def explain(model: OptimalTreeBase, X: Any, fixed: Sequence[str] = ()) -> list[E
     found = []
     for row, rule in enumerate(answers.tolist()):
         own = codes[:, row]
-        cells = {f: _cell(columns[rules.features[f].column], row) for f in used}
+        cells = {f: cell_words(columns[rules.features[f].column], row) for f in used}
         found.append(
             Explanation(
                 rules[rule].prediction,
@@ -278,7 +278,8 @@ def _distance(feature: Feature, code: int, group: Sequence[int]) -> float:
     return abs(_nearest(feature, code, group) - code) / feature.n_values
 
 
-def _cell(column: Column, row: int) -> str:
+def cell_words(column: Column, row: int) -> str:
+    """What a row has in a column, in words."""
     if column.levels is None:
         value = float(column.values[row])
         return "missing" if value != value else show_value(column.unit, value)

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from omtree.constraints.audit import ConstraintCheck
-from omtree.data.wording import amount, counts_rows, number, show_level, show_value
+from omtree.data.wording import amount, number, show_level, show_value
 from omtree.model.certificate import Certificate
 from omtree.model.leading import expectation_on, leads
 from omtree.model.rules import RuleSet
@@ -24,6 +24,7 @@ from omtree.report.curves import calibration_scene, decision_scene, roc_scene
 from omtree.report.figures import MOST_CLASSES, Confusion, score
 from omtree.report.page_data import page_data, script_json, used_features
 from omtree.report.probabilities import Probabilities
+from omtree.report.proof import gap_words, proof_facts, proof_sentences
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words, percent, shorten
@@ -157,8 +158,8 @@ def render_report(
         wide=scene.width > _NARROW,
         picture=Markup(render_svg(scene)),
         badge=_badge(certificate),
-        proof=_proof(certificate),
-        facts=_facts(certificate),
+        proof=proof_sentences(certificate),
+        facts=proof_facts(certificate),
         constraints=[
             _constraint(check, sections.constraint_words(check, wanted), None if tested is None else tested[place])
             for place, check in enumerate(certificate.constraints)
@@ -192,80 +193,7 @@ def _size(certificate: Certificate) -> str:
 def _badge(certificate: Certificate) -> str:
     if certificate.status == "optimal":
         return "Proven best for its cut points" if certificate.cuts == "some" else "Proven optimal"
-    return f"Not proven optimal, gap {_gap(certificate)}"
-
-
-def _gap(certificate: Certificate) -> str:
-    return f"{100 * certificate.gap:.1f} %"
-
-
-def _proof(certificate: Certificate) -> list[str]:
-    """What is proven, in plain sentences."""
-    value, bound = number(certificate.value), number(certificate.bound)
-    weight = amount(certificate.weight, counts_rows([certificate.weight]))
-    limit = f"go below {bound}"
-    if certificate.counted:
-        share = f" ({100 * certificate.value / certificate.weight:.1f} %)" if certificate.weight > 0 else ""
-        sentences = [
-            f"On the training data the model makes {value} {certificate.unit_of(certificate.value)} in {weight}{share}."
-        ]
-        less = "makes fewer"
-    elif certificate.score:
-        sentences = [f"On the training data the {certificate.score} is {number(1.0 - certificate.value)}."]
-        less, limit = "has a higher one", f"have one above {number(1.0 - certificate.bound)}"
-    elif certificate.is_squared:
-        root, least = (number(certificate.root_mean(loss)) for loss in (certificate.value, certificate.bound))
-        limit = f"have one below {least}"
-        sentences = [f"On the training data the root mean squared error of the model is {root} ({weight})."]
-        less = "has a lower one"
-    else:
-        sentences = [f"On the training data the {certificate.unit} of the model is {value}."]
-        less = "has a lower one"
-    among = f" Compared were {certificate.search_space}." if certificate.search_space else ""
-    if certificate.status == "optimal":
-        if certificate.cuts == "some":
-            sentences.append(
-                f"It is proven that no other model of its kind with the same {certificate.n_cuts:,} cut points of "
-                f"numbers {less}; other cut points are not excluded.{among}"
-            )
-        else:
-            over = ", wherever it cuts numbers," if certificate.cuts == "all" else ""
-            sentences.append(f"It is proven that no other model of its kind{over} {less}.{among}")
-        sentences.append("The proof is about the training data; new data can only be judged by a test on new data.")
-        return sentences
-    why = {
-        "gap_reached": "the gap that was asked for was reached",
-        "time_limit": "the time limit was reached",
-        "stopped": "a limit on the work was reached",
-        "interrupted": "it was interrupted",
-    }.get(certificate.status, certificate.status)
-    sentences.append(
-        f"It is not proven to be the best: the search ended because {why}. What is proven is that no model of "
-        f"its kind can {limit}: at most {_gap(certificate)} of the loss could be saved by a better one.{among}"
-    )
-    return sentences
-
-
-def _facts(certificate: Certificate) -> list[tuple[str, str]]:
-    if certificate.score:
-        ends = [(certificate.score, 1.0 - certificate.value), ("upper bound", 1.0 - certificate.bound)]
-    else:
-        ends = [(certificate.unit, certificate.value), ("lower bound", certificate.bound)]
-    facts = [
-        *((name, number(end)) for name, end in ends),
-        ("gap", _gap(certificate)),
-        ("status", certificate.status.replace("_", " ")),
-        ("rows" if counts_rows([certificate.weight]) else "weight of all rows", number(certificate.weight)),
-    ]
-    if certificate.lp_value is not None and certificate.lp_gap is not None:
-        facts.append(("linear relaxation", f"{number(certificate.lp_value)} (gap {100 * certificate.lp_gap:.1f} %)"))
-    if certificate.columns:
-        pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[certificate.exact_pricing]
-        facts.append(("rules generated", f"{number(certificate.columns)}{pricing}"))
-    if certificate.ended:
-        facts.append(("ended", certificate.ended))
-    facts.append(("seconds", f"{certificate.total_seconds:.2f}"))
-    return facts
+    return f"Not proven optimal, gap {gap_words(certificate)}"
 
 
 def _constraint(check: ConstraintCheck, words: str, tested: ConstraintCheck | None) -> dict[str, Any]:
