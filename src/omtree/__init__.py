@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from omtree.errors import CertificateError as CertificateError
     from omtree.errors import InfeasibleError as InfeasibleError
     from omtree.estimators.classifier import OptimalTreeClassifier as OptimalTreeClassifier
+    from omtree.estimators.policy import OptimalPolicyTree as OptimalPolicyTree
     from omtree.estimators.regressor import OptimalTreeRegressor as OptimalTreeRegressor
     from omtree.export.saving import load as load
     from omtree.model.certificate import Certificate as Certificate
@@ -29,6 +30,7 @@ _HOMES = {
     "CertificateError": "errors",
     "FeatureGraph": "problem.graph",
     "InfeasibleError": "errors",
+    "OptimalPolicyTree": "estimators.policy",
     "OptimalTreeClassifier": "estimators.classifier",
     "OptimalTreeRegressor": "estimators.regressor",
     "Paper": "engines.rules.preset",

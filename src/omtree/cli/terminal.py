@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
-from omtree.data.wording import amount, answer, counts_rows, number
+from omtree.data.wording import amount, answer, counts_rows, number, text_of
 from omtree.model.leading import leads
 from omtree.progress import Event, listen
 
@@ -195,7 +195,10 @@ def _answer(rule: Rule, rules: RuleSet) -> Text:
     shown = answer(rule.prediction, classes)
     text = Text.assemble("→ ", (shown, f"bold {colour}"))
     share = f"  {rows} ({100 * rule.support / total:.1f} %)" if total > 0 else ""
-    if rule.class_weights and rule.support > 0:
+    if rules.are_actions:
+        brings = zip(classes, rule.values, strict=True)
+        share += f", on average {', '.join(f'{text_of(action)} {number(value)}' for action, value in brings)}"
+    elif rule.class_weights and rule.support > 0:
         right = 100 * rule.class_weights[rule.label] / sum(rule.class_weights)
         share += f", {right:.1f} % of it {shown}"
     elif rule.targets is not None:

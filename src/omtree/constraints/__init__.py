@@ -30,6 +30,7 @@ from omtree.constraints.linear import Linear
 from omtree.constraints.monotone import Monotone, monotone_violations
 from omtree.constraints.only import Only
 from omtree.constraints.path import MaxSupport, MinClassCount, MinConfidence, MinSupport, Path
+from omtree.constraints.policy import AnswerCost, AnswerShare, ForbidAnswer
 from omtree.constraints.sample import F1, Accuracy, FalsePositiveRate, Precision, Recall, Specificity
 from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups, strata_of
 from omtree.constraints.together import check_constraints, check_together
@@ -39,6 +40,8 @@ __all__ = [
     "F1",
     "MCC",
     "Accuracy",
+    "AnswerCost",
+    "AnswerShare",
     "Answers",
     "BoundSum",
     "Budget",
@@ -53,6 +56,7 @@ __all__ = [
     "FairnessBudget",
     "FalsePositiveRate",
     "Forbid",
+    "ForbidAnswer",
     "FowlkesMallows",
     "GroupColumn",
     "Interactions",

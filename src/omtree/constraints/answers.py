@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -56,6 +56,13 @@ class RuleFacts:
     def features(self) -> tuple[str, ...]:
         """Names of the features that the rule tests."""
         return tuple(self._features[feature].name for feature, _ in self._raw)
+
+    def reaches(self, feature: str, codes: Callable[[Feature], frozenset[int]]) -> bool:
+        """Whether a row with one of these codes of a feature can meet the rule."""
+        for place, inside in self._raw:
+            if self._features[place].name == feature:
+                return not codes(self._features[place]).isdisjoint(inside)
+        return True
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

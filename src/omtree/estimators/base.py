@@ -88,7 +88,7 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
                 learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
                 learner.n_features_in_ = len(training.columns)
             ready = training.with_groups(group_columns(self.constraints), groups)
-            validation = CrossValidation.of(vars(self), cv_groups)
+            validation = CrossValidation.of(vars(self), cv_groups, self._measure)
             if validation is not None and is_elsewhere(X):
                 raise ValueError(
                     "Cross-validation needs rows that fit into memory; give max_leaves a number and leave cv out."
@@ -210,6 +210,11 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
             return check_numbers(y)
         known = {label: place for place, label in enumerate(self.rules_.classes)}
         return np.array([known.get(label, -1) for label in np.asarray(y).tolist()], dtype=np.intp)
+
+    @property
+    def _measure(self) -> str:
+        """What new rows are judged by, beside the objective."""
+        return "R2"
 
     @property
     def loss_by_leaves_(self) -> FloatArray:

@@ -186,6 +186,12 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         return self
 
     @property
+    def _measure(self) -> str:
+        """With weights of classes, an accuracy that has them."""
+        weight = self.class_weight
+        return "accuracy" if weight is None else "balanced accuracy" if isinstance(weight, str) else "weighted accuracy"
+
+    @property
     def _class_order(self) -> npt.NDArray[np.intp]:
         """The position in ``classes_`` of each class as the rules have them."""
         known = self.classes_.tolist()

@@ -1,11 +1,12 @@
 """A fitted model as one JSON document, and back.
 
-Version 1 holds, besides the format's name and version: ``kind`` (classifier or regressor), ``parameters``, ``columns``
-(number, names, kinds, and the target's name where it is known), ``classes``, ``features``, ``graph``, ``model`` (rules
-and tree), ``sizes`` (the best trees of every size), ``certificate``, ``code_shares`` (how the training rows are spread
-over the values of the features that are asked about), ``validation`` (how models of the same kind did on rows held
-out, where that was asked for) and ``origin`` (data file, its hash, day of the fit). Conditions are lists of codes of a
-feature; the text of a rule is for people.
+Version 1 holds, besides the format's name and version: ``kind`` (classifier, regressor or policy), ``parameters``,
+``columns`` (number, names, kinds, and the target's name where it is known), ``classes`` (of a policy its actions),
+``features``, ``graph``, ``model`` (rules and tree), ``sizes`` (the best trees of every size), ``certificate``,
+``code_shares`` (how the training rows are spread over the values of the features that are asked about), ``validation``
+(how models of the same kind did on rows held out, where that was asked for), ``policy`` (what a policy brings beside
+simpler ones) and ``origin`` (data file, its hash, day of the fit). Conditions are lists of codes of a feature; the text
+of a rule is for people.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from omtree.data.table import MAX_CODES, Feature, Kind, Pooled, Unit
 from omtree.estimators.parameters import check_parameters
 from omtree.export.document_readings import reading_out, readings_in
 from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
+from omtree.export.policy_part import value_in, value_out
 from omtree.export.validation import validation_in, validation_out
 from omtree.model.certificate import Certificate, Status
 from omtree.model.code_shares import shares_in
@@ -36,6 +38,12 @@ from omtree.problem.graph import Condition, FeatureGraph
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
 
+#: What a document calls the models of each estimator.
+_KINDS = {
+    "OptimalTreeClassifier": "classifier",
+    "OptimalTreeRegressor": "regressor",
+    "OptimalPolicyTree": "policy",
+}
 FORMAT = "omtree-model"
 VERSION = 2
 
@@ -47,17 +55,20 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
     """The document of a fitted model, with or without the trees of every size."""
     from omtree import __version__
 
+    actions: npt.NDArray[Any] | None = vars(model).get("actions_")
     classes: npt.NDArray[Any] | None = vars(model).get("classes_")
     names: npt.NDArray[Any] | None = vars(model).get("feature_names_in_")
     family: TreeFamily | None = vars(model).get("_family") if sizes else None
     if classes is not None:
         classes = classes[model._class_order]
+    elif actions is not None:
+        classes = actions
     asked = _asked(model, family)
     return {
         "format": FORMAT,
         "version": VERSION,
         "omtree": __version__,
-        "kind": "regressor" if classes is None else "classifier",
+        "kind": _KINDS[type(model).__name__],
         "parameters": _parameters(model),
         "columns": {
             "count": int(model.n_features_in_),
@@ -81,6 +92,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
         "code_shares": {str(place): list(shares) for place, shares in vars(model).get("_code_shares", {}).items()},
         "mean_weight": float(vars(model).get("_mean_weight", 1.0)),
         "validation": validation_out(model),
+        "policy": value_out(vars(model).get("value_")),
         "origin": {name: str(text) for name, text in vars(model).get("origin_", {}).items()},
     }
 
@@ -113,7 +125,13 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     model.notes_ = [note for reading in readings for note in reading.notes]
     if document["columns"]["target"] is not None:
         model.target_name_ = _text(document["columns"]["target"])
-    if classes is not None:
+    if document["kind"] == "policy":
+        if classes is None:
+            raise ValueError("a policy has no actions")
+        model.actions_ = classes
+        if document.get("policy") is not None:
+            model.value_ = value_in(document["policy"])
+    elif classes is not None:
         swapped = known.get("positive") is not None and bool(classes[0] > classes[1])
         model.classes_ = classes[::-1].copy() if swapped else classes
     labels = () if classes is None else classes.tolist()
@@ -139,8 +157,8 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
 def _estimator(kind: str) -> Any:
     import omtree
 
-    names = {"classifier": "OptimalTreeClassifier", "regressor": "OptimalTreeRegressor"}
-    found: Callable[[], Any] | None = getattr(omtree, names.get(kind, ""), None)
+    name = next((name for name, known in _KINDS.items() if known == kind), "")
+    found: Callable[[], Any] | None = getattr(omtree, name, None)
     if found is None:
         raise ValueError(f"{kind!r} is not a kind of model")
     return found()
@@ -295,7 +313,8 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
         raise ValueError("a rule has two conditions on one feature")
     weights = tuple(number(weight) for weight in listed(document["class_weights"]))
     support = number(document["support"])
-    if len(weights) != len(classes) or min(weights, default=0.0) < 0:
+    values = tuple(number(value) for value in listed(document.get("values", [])))
+    if len(weights) != len(classes) * (not values or bool(weights)) or min(weights, default=0.0) < 0:
         raise ValueError("a rule does not have one weight per class")
     if not 0 <= support < math.inf or (weights and not math.isclose(support, sum(weights), rel_tol=1e-9)):
         raise ValueError("the weight of a rule is not that of its classes")
@@ -304,7 +323,6 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
     prediction = classes[label] if classes else number(document["prediction"])
     # Files from before rules had a cost, or values of their answers, leave these out.
     cost = number(document.get("cost", 0.0))
-    values = tuple(number(value) for value in listed(document.get("values", [])))
     if len(values) not in (0, len(classes)):
         raise ValueError("a rule does not have one value per answer")
     return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets, cost, values)

@@ -86,7 +86,7 @@ class Logic:
     predictions : tuple
         What each rule predicts, as a plain value.
     shares : tuple of tuple of float
-        The probability of each class in each rule; empty where the target is a number.
+        The probability of each class in each rule; empty where the target is a number, or the answer an action.
     classes : tuple
         The classes as plain values.
     sources : mapping
@@ -108,7 +108,7 @@ class Logic:
         tree = model.tree_ if predicts_as_tree(model) else None
         asked = {condition.feature for rule in rules for condition in rule.conditions}
         shares: tuple[tuple[float, ...], ...] = ()
-        if rules.classes:
+        if rules.classes and not rules.are_actions:
             # As `predict_proba` has them, to the last digit.
             known = vars(model)
             found = class_shares(rules, known.get("smoothing", 0.0), known.get("_mean_weight", 1.0))
@@ -127,6 +127,8 @@ class Logic:
         """What to answer for each rule: its prediction, or the share of a class."""
         if probability_of is None:
             return self.predictions
+        if not self.shares and self.classes:
+            raise ValueError("probability_of is for classes; actions have no probabilities.")
         if probability_of not in self.classes:
             known = ", ".join(map(repr, self.classes)) or "none, since it predicts numbers"
             raise ValueError(f"probability_of={probability_of!r} is not a class of the model; it has {known}.")

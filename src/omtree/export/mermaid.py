@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omtree.data.wording import amount, answer, counts_rows
+from omtree.data.wording import amount, answer, counts_rows, number
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -48,7 +48,9 @@ def to_mermaid(model: OptimalTreeBase, direction: str = "TD") -> str:
 def _leaf(rule: Rule, rules: RuleSet) -> str:
     shown = answer(rule.prediction, rules.classes)
     details = amount(rule.support, counts_rows([each.support for each in rules]))
-    if rules.classes and rule.support > 0:
+    if rules.are_actions:
+        details += f", {number(rule.values[rule.label])} a row"
+    elif rules.classes and rule.support > 0:
         details += f", {100 * rule.class_weights[rule.label] / rule.support:.1f} %"
     return f'(["{_text(shown)}<br/>{_text(details)}"])'
 

@@ -53,7 +53,7 @@ def to_onnx(model: OptimalTreeBase) -> Any:
     failed = [graph.gather(table, graph.code(feature)) for feature, table in tables]
     labels = np.array([logic.predictions[rule] for rule in order])
     outputs = [("label" if logic.classes else "prediction", labels)]
-    if logic.classes:
+    if logic.shares:
         shares = np.empty((len(order), len(logic.classes)))
         shares[:, model._class_order] = [logic.shares[rule] for rule in order]
         outputs.append(("probabilities", shares))

@@ -102,7 +102,7 @@ def _output(tree: ET.Element, logic: Logic) -> None:
     optype = "categorical" if logic.classes else "continuous"
     predicted = {"name": "predicted", "optype": optype, "dataType": kind, "feature": "predictedValue"}
     ET.SubElement(output, "OutputField", predicted)
-    for label in map(_shown, logic.classes):
+    for label in map(_shown, logic.classes if logic.shares else ()):
         field = {"name": f"probability({label})", "optype": "continuous", "dataType": "double"}
         ET.SubElement(output, "OutputField", {**field, "feature": "probability", "value": label})
 
@@ -138,7 +138,7 @@ class _Nodes:
     def _leaf(self, element: ET.Element, rule: int) -> None:
         element.set("score", _shown(self.logic.predictions[rule]))
         element.set("recordCount", _shown(float(self.rules[rule].support)))
-        for place, label in enumerate(self.logic.classes):
+        for place, label in enumerate(self.logic.classes if self.logic.shares else ()):
             share = {
                 "value": _shown(label),
                 "recordCount": _shown(float(self.rules[rule].class_weights[place])),

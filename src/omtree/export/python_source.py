@@ -67,7 +67,7 @@ def to_python(model: OptimalTreeBase, reasons: int = 0, reason_codes: Any = None
         f'"""{_doc(f"A model fitted by omtree; {verdict}")}.\n\nUse predict(row) with a dict of cells."""',
         "PREDICTIONS = (" + "".join(f"\n    {value!r}," for value in logic.predictions) + "\n)",
     ]
-    if logic.classes:
+    if logic.shares:
         parts += [
             f"CLASSES = ({', '.join(map(repr, logic.classes))},)",
             "SHARES = (" + "".join(f"\n    {share!r}," for share in logic.shares) + "\n)",
@@ -80,7 +80,7 @@ def to_python(model: OptimalTreeBase, reasons: int = 0, reason_codes: Any = None
         lines += _ladder(logic.ladder, variables)
     helpers = reading_helpers([logic.sources[feature.name] for feature in logic.features])
     parts += [_HELPERS.strip(), *helpers, "\n".join(lines), _PREDICT]
-    if logic.classes:
+    if logic.shares:
         parts.append(_PROBA)
     if reasons:
         from omtree.model.reasons import leaf_reasons

@@ -76,7 +76,10 @@ def check(
         flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
         class_weights = flat.astype(np.float64).reshape(len(rules), n_classes)
         losses, value = _class_losses(rules, class_weights, owner, target, weight, objective)
-        _each_same("the class weights", [rule.class_weights for rule in rules], class_weights, tolerance)
+        if target.rewards is None:
+            _each_same("the class weights", [rule.class_weights for rule in rules], class_weights, tolerance)
+        else:
+            _check_values(rules, owner, target.rewards, weight)
     _each_same("the support", [rule.support for rule in rules], supports, tolerance)
     for r, rule in enumerate(rules):
         if rule.support < min_support - tolerance:
@@ -216,6 +219,14 @@ def _number_losses(
         claimed, found = float(rule.prediction), float(objective.predict(statistics))
         _same(f"the prediction of rule {r}", claimed, found, 1e-9 * float(np.abs(statistics.targets).max()))
     return losses
+
+
+def _check_values(rules: RuleSet, owner: npt.NDArray[np.intp], rewards: FloatArray, weight: FloatArray) -> None:
+    """What the actions bring in every rule."""
+    for r, rule in enumerate(rules):
+        inside = owner == r
+        found = (weight[inside, None] * rewards[inside]).sum(axis=0) / weight[inside].sum()
+        _same(f"the values of rule {r}", rule.values, found, 1e-9 * float(np.abs(rewards).max(initial=1.0)))
 
 
 def _each_same(what: str, claimed: Sequence[Any], found: npt.NDArray[Any], tolerance: float) -> None:

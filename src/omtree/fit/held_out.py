@@ -78,13 +78,19 @@ def _class_loss(objective: Objective, rules: RuleSet, masses: FloatArray, constr
 
 
 def tally(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training, trained: Training) -> Tally:
-    """Errors, or squared distances, beside those of the best constant answer for the samples trained on."""
+    """Errors, squared distances or rewards, beside those of the best constant answer for the samples trained on.
+
+    Rewards are less than nothing here: all other losses are to be small.
+    """
     target, weight = samples.target, samples.weight
     if target.is_number:
         predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
         mean = np.average(trained.target.values, weights=trained.weight)
         return Tally.of((target.values - predicted) ** 2, (target.values - mean) ** 2, weight)
     labels = np.array([rule.label for rule in rules])[owner]
+    if target.rewards is not None and trained.target.rewards is not None:
+        best = int((trained.weight @ trained.target.rewards).argmax())
+        return Tally.of(-target.rewards[np.arange(len(owner)), labels], -target.rewards[:, best], weight)
     usual = np.bincount(trained.target.labels, weights=trained.weight, minlength=len(target.classes)).argmax()
     return Tally.of((labels != target.labels).astype(float), (target.labels != usual).astype(float), weight)
 

@@ -18,7 +18,6 @@ from omtree.estimators.parameters import least_support
 from omtree.fit.folds import Fold, in_words, make_folds
 from omtree.fit.held_out import mean_loss, owners, tally, training_loss
 from omtree.model.expectation import Expectation
-from omtree.model.leading import measure_of
 from omtree.model.tally import Tally
 from omtree.objectives import Objective
 from omtree.sources.samples import Training
@@ -110,7 +109,7 @@ class CrossValidation:
     measure: str
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any], groups: Any) -> CrossValidation | None:
+    def of(cls, parameters: Mapping[str, Any], groups: Any, measure: str) -> CrossValidation | None:
         """The one in an estimator's parameters; None where none is asked for."""
         chosen = isinstance(parameters["max_leaves"], str)
         cv = parameters["cv"] if parameters["cv"] is not None or not chosen else FOLDS
@@ -118,7 +117,7 @@ class CrossValidation:
             if groups is not None:
                 raise ValueError("cv_groups goes with cv, such as GroupKFold(); give both or neither.")
             return None
-        return cls(cv, parameters["selection"], groups, not chosen, measure_of(parameters))
+        return cls(cv, parameters["selection"], groups, not chosen, measure)
 
     def choose(self, plan: Plan, training: Training, objective: Objective, deadline: Deadline) -> SizeChoice:
         """Judge the models of every size on held-out rows, and choose among them.

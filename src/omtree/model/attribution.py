@@ -34,7 +34,7 @@ def loss_saved(tree: Tree, objective: Objective) -> FloatArray:
 
     def as_leaf(node: TreeNode) -> float:
         if node.values:
-            return node.support * min(node.values)
+            return node.support * (-max(node.values) if tree.rules.are_actions else min(node.values))
         if not classes:
             return 0.0 if node.targets is None else node.support * node.targets.deviation**2
         weights = np.array(node.class_weights)

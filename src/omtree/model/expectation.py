@@ -13,6 +13,11 @@ import numpy as np
 from omtree.model.intervals import Z95, wilson
 from omtree.model.tally import Tally
 
+#: What policies are judged by.
+MEAN_REWARD = "mean reward"
+#: The answer that needs no model, where it is not the most frequent class.
+_ALWAYS = {MEAN_REWARD: "the best single action"}
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -35,17 +40,18 @@ class Expectation:
     Attributes
     ----------
     measure : str
-        "accuracy" (with weighted classes "balanced accuracy" or "weighted accuracy"), or "R2".
+        "accuracy" (with weighted classes "balanced accuracy" or "weighted accuracy"), "R2", or "mean reward".
     value : Figure
         The measure on new rows.
     baseline : float
-        The measure, on the same rows, of the answer that needs no model: the most frequent class, or the mean.
+        The measure, on the same rows, of the answer that needs no model: the most frequent class, the mean, or the best
+        single action.
     rmse : Figure or None
         Root mean squared error on new rows, where the target is a number.
     baseline_rmse : float or None
         That of the mean.
     gain : Figure
-        By how much the model's mean loss (share of errors, or squared error) is below the baseline's.
+        By how much the model's mean loss (share of errors, squared error, reward missed) is below the baseline's.
     rows : int
         New rows that this is from.
     how : str
@@ -102,6 +108,10 @@ class Expectation:
         loss, least = whole.mean, whole.baseline_mean
         margin = Z95 * error(-1.0, 1.0)
         gain = Figure(least - loss, least - loss - margin, least - loss + margin)
+        if measure == MEAN_REWARD:
+            half = Z95 * error(1.0, 0.0)
+            value = Figure(-loss, -loss - half, -loss + half)
+            return cls(measure, value, -least, None, None, gain, whole.rows, how)
         if measure != "R2":
             own = error(1.0, 0.0)
             most = whole.effective if trained is None else 1.0 / (1.0 / whole.effective + 1.0 / trained)
@@ -124,7 +134,7 @@ class Expectation:
     @property
     def warning(self) -> str:
         """A sentence where the model is not better than the baseline, or may not be; else nothing."""
-        answer = "the most frequent class" if self.rmse is None else "the mean"
+        answer = "the mean" if self.rmse is not None else _ALWAYS.get(self.measure, "the most frequent class")
         if not self.beats_baseline:
             return f"The model does not beat the baseline: on new rows, answering {answer} every time is as good."
         if self.gain.low <= 0.0:
@@ -142,7 +152,8 @@ class Expectation:
     def baseline_words(self) -> str:
         """How good the answer is that needs no model."""
         if self.baseline_rmse is None:
-            return f"{self.measure} {in_measure(self.measure, self.baseline)}, the most frequent class every time"
+            always = _ALWAYS.get(self.measure, "the most frequent class")
+            return f"{self.measure} {in_measure(self.measure, self.baseline)}, {always} every time"
         return f"R2 0, RMSE {short(self.baseline_rmse)}, the mean every time"
 
     def _words(self, value: Figure, rmse: Figure | None) -> str:
@@ -158,6 +169,8 @@ def in_measure(measure: str, value: float) -> str:
     >>> in_measure("accuracy", 0.8125), in_measure("R2", 0.8125)
     ('81.2 %', '0.812')
     """
+    if measure == MEAN_REWARD:
+        return short(value)
     return f"{value:.3f}" if measure == "R2" else f"{100 * value:.1f} %"
 
 
@@ -167,8 +180,8 @@ def span(measure: str, figure: Figure) -> str:
     >>> span("accuracy", Figure(0.8, 0.7, 0.87))
     '70.0 to 87.0 %'
     """
-    if measure == "R2":
-        return f"{figure.low:.3f} to {figure.high:.3f}"
+    if measure in ("R2", MEAN_REWARD):
+        return f"{in_measure(measure, figure.low)} to {in_measure(measure, figure.high)}"
     return f"{100 * figure.low:.1f} to {100 * figure.high:.1f} %"
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import FloatArray
-from omtree.model.expectation import Expectation, in_measure, short, span
+from omtree.model.expectation import MEAN_REWARD, Expectation, in_measure, short, span
 from omtree.model.tally import Tally
-from omtree.sources.target import check_numbers, check_weights, class_scale
+from omtree.sources.target import check_numbers, check_rewards, check_weights, class_scale
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -40,7 +40,7 @@ class Lead:
 def leads(model: OptimalTreeBase, expectation: Expectation | None = None) -> list[Lead]:
     """The four figures of a fitted model, those on new rows from `expectation`, or from the fit's own."""
     expected = expectation if expectation is not None else vars(model).get("expectation_")
-    measure = measure_of(vars(model))
+    measure = model._measure
     return [
         _on_new_rows(expected),
         _in_training(model.rules_, measure),
@@ -53,8 +53,15 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
     """What the model does on rows that it was not fitted to, beside the best constant answer of its training rows."""
     rules, owner = model.rules_, model.apply(X)
     weight = check_weights(sample_weight, len(owner))
-    measure = measure_of(vars(model))
+    measure = model._measure
     how = how or f"a test on {np.count_nonzero(weight):,} rows"
+    if rules.are_actions:
+        rewards = check_rewards(y, len(owner), rules.classes)
+        said = np.array([rule.label for rule in rules])[owner]
+        best = int(_reward_totals(rules).argmax())
+        return Expectation.of_rows(
+            Tally.of(-rewards[np.arange(len(owner)), said], -rewards[:, best], weight), measure, how
+        )
     if not rules.classes:
         numbers = check_numbers(y)
         _same_length(numbers, owner)
@@ -78,16 +85,11 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
     )
 
 
-def measure_of(parameters: Any) -> str:
-    """What new rows are judged by: with weights of classes, an accuracy that has them."""
-    if "class_weight" not in parameters:
-        return "R2"
-    weight = parameters["class_weight"]
-    return "accuracy" if weight is None else "balanced accuracy" if isinstance(weight, str) else "weighted accuracy"
-
-
 def training_figure(rules: RuleSet) -> tuple[float, float, float | None, float | None]:
     """The measure in training, that of the baseline, and the root mean squared errors of both where there are any."""
+    if rules.are_actions:
+        brought = sum(rule.support * rule.values[rule.label] for rule in rules)
+        return brought / rules.support, float(_reward_totals(rules).max() / rules.support), None, None
     if rules.classes:
         right = sum(rule.class_weights[rule.label] for rule in rules)
         totals = _class_totals(rules)
@@ -125,7 +127,8 @@ def _in_training(rules: RuleSet, measure: str) -> Lead:
 def _without_model(rules: RuleSet, measure: str, expected: Expectation | None) -> Lead:
     _, baseline, _, rmse = training_figure(rules)
     if rules.classes:
-        usual = rules.classes[int(_class_totals(rules).argmax())]
+        totals = _reward_totals(rules) if rules.are_actions else _class_totals(rules)
+        usual = rules.classes[int(totals.argmax())]
         value = baseline if expected is None else expected.baseline
         return Lead("Without a model", _figure(measure, value), f"the answer {usual} every time")
     if expected is not None and expected.baseline_rmse is not None:
@@ -151,6 +154,8 @@ def _proven(model: OptimalTreeBase) -> Lead:
 
 
 def _figure(measure: str, value: float) -> str:
+    if measure == MEAN_REWARD:
+        return f"{in_measure(measure, value)} a row"
     if measure == "R2":
         return f"R2 {in_measure(measure, value)}" if value else "R2 0"
     return f"{in_measure(measure, value)} {'right' if measure == 'accuracy' else measure}"
@@ -158,6 +163,10 @@ def _figure(measure: str, value: float) -> str:
 
 def _class_totals(rules: RuleSet) -> FloatArray:
     return np.asarray(np.sum([rule.class_weights for rule in rules], axis=0))
+
+
+def _reward_totals(rules: RuleSet) -> FloatArray:
+    return np.asarray(np.sum([rule.support * np.array(rule.values) for rule in rules], axis=0))
 
 
 def _same_length(actual: Any, owner: Any) -> None:

@@ -124,9 +124,12 @@ class Reader:
         for r, label in enumerate(labels):
             inside = np.flatnonzero(rule_of_sample == r)
             weight = self.weight[inside]
-            own = np.bincount(self.target.labels[inside], weights=weight, minlength=len(classes)).tolist()
+            own: list[float] = []
+            if self.target.rewards is None:
+                own = np.bincount(self.target.labels[inside], weights=weight, minlength=len(classes)).tolist()
             loss = float(weight @ charges[inside, label])
-            values = tuple((weight @ charges[inside] / weight.sum()).tolist())
+            of_answers = charges if self.target.rewards is None else self.target.rewards
+            values = tuple((weight @ of_answers[inside] / weight.sum()).tolist())
             facts.append(RuleFacts(float(weight.sum()), tuple(own), classes[label], loss, label, None, values))
         return facts
 

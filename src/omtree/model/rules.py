@@ -32,9 +32,9 @@ class Rule:
     support : float
         Sample weight of the training rows in the rule.
     class_weights : tuple of float
-        Sample weight of each class in the rule; empty where the target is a number.
+        Sample weight of each class in the rule; empty where the target is a number, or the answer an action.
     prediction : object
-        The predicted class, as it occurred in ``y``, or the predicted number.
+        The predicted class, as it occurred in ``y``, the action, or the predicted number.
     loss : float
         What the rule costs on the training rows.
     label : int
@@ -44,7 +44,8 @@ class Rule:
     cost : float
         What the tests of the rule cost under a `Budget`; 0 without one.
     values : tuple of float
-        Where every row has costs of its own, what each answer costs a row of the rule on average; empty otherwise.
+        What each answer costs a row of the rule on average, where every row has costs of its own; of a policy, what
+        each action brings. Empty otherwise.
     """
 
     conditions: tuple[Condition, ...]
@@ -124,6 +125,11 @@ class RuleSet(Sequence[Rule]):
             own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets)
             rules.append(Rule(worded, *own, cost, fact.values))
         return cls(rules, features, reader.target.classes.tolist())
+
+    @property
+    def are_actions(self) -> bool:
+        """Whether the answers are actions, and the values of the rules what these bring."""
+        return bool(self.classes) and not self.rules[0].class_weights
 
     def by_support(self) -> RuleSet:
         """The same rules, the heaviest first."""

@@ -77,6 +77,9 @@ def _content(rule: Rule, rules: RuleSet) -> str:
     if rule.targets is not None:
         low, lower, median, upper, high = map(number, rule.targets.quantiles)
         return f"{weight}: median {median}, half in {lower} .. {upper}, all in {low} .. {high}"
+    if rules.are_actions:
+        brings = sorted(zip(rule.values, rules.classes, strict=True), key=lambda pair: -pair[0])
+        return f"{weight}: on average {', '.join(f'{text_of(action)} {number(value)}' for value, action in brings)}"
     shares = sorted(zip(rule.class_weights, rules.classes, strict=True), key=lambda pair: -pair[0])
     texts = [f"{text_of(label)} {100 * share / rule.support:.1f} %" for share, label in shares if share > 0]
     return f"{weight}: {', '.join(texts)}" if texts else weight

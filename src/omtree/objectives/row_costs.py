@@ -33,4 +33,10 @@ class RowCosts(Objective):
         return LinearLoss(np.eye(len(target.classes)))
 
 
+class Regret(RowCosts):
+    """The sum over the rows of what their rule's action brings less than the best action for the row."""
+
+    unit = "regret"
+
+
 objective = RowCosts

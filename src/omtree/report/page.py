@@ -107,7 +107,7 @@ def render_report(
     ):
         if (rows is None) != (targets is None):
             raise ValueError(f"The report needs {parameters} together; give both or neither.")
-        if rows is not None:
+        if rows is not None and not model.rules_.are_actions:
             scores.append(score(model, name, rows, targets))
     scene = model_scene(model)
     certificate: Certificate = model.certificate_
@@ -150,11 +150,13 @@ def render_report(
         decision_scene=decision_scene,
         constraints_tested=tested is not None,
         missed=sections.missed_sentences(certificate.constraints, tested, wanted),
+        policy=sections.policy_values(model, X_test, y_test),
         kind=kind,
         size=_size(certificate),
         rows=amount(rules.support, Summaries.of(rules).rows),
         counted="Rows" if Summaries.of(rules).rows else "Weight",
         classes=rules.classes,
+        actions=rules.are_actions,
         wide=scene.width > _NARROW,
         picture=Markup(render_svg(scene)),
         badge=_badge(certificate),
@@ -241,6 +243,7 @@ def _leaves(model: Any, X_test: Any, y_test: Any) -> list[dict[str, Any]]:
             "amount": number(rule.support),
             "share": rule.support / total,
             "loss": rule.loss,
+            "brings": rule.values[rule.label] if rules.are_actions else None,
             "certainty": rule.class_weights[rule.label] / rule.support if rule.class_weights and rule.support else None,
             "deviation": rule.targets.deviation if rule.targets is not None else None,
             "content": summaries.words(rule),

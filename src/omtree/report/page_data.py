@@ -96,6 +96,7 @@ def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summarie
         "loss": number(rule.loss),
         "cost": number(rule.cost) if rule.cost else "",
         "parts": _parts(rule.class_weights, rules.classes),
+        "brings": _brings(rule.values, rules),
         "spread": _spread(rule.targets),
     }
 
@@ -125,6 +126,14 @@ def _node(
         "parts": _parts(node.class_weights, tree.rules.classes),
         "spread": _spread(node.targets),
     }
+
+
+def _brings(values: tuple[float, ...], rules: RuleSet) -> list[list[str]]:
+    """What each action brings, the best first."""
+    if not rules.are_actions:
+        return []
+    pairs = sorted(zip(values, rules.classes, strict=True), key=lambda pair: -pair[0])
+    return [[f"{shorten(text_of(action))} brings", number(value)] for value, action in pairs]
 
 
 def _parts(weights: tuple[float, ...], classes: tuple[Any, ...]) -> list[list[Any]]:

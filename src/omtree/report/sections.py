@@ -14,7 +14,7 @@ from markupsafe import Markup
 from omtree.constraints import Constraint, ConstraintCheck, group_columns
 from omtree.data.columns import check_labels
 from omtree.data.wording import amount, number, text_of
-from omtree.model.expectation import in_measure, short
+from omtree.model.expectation import Figure, in_measure, short
 from omtree.model.intervals import wilson
 from omtree.model.rules import Rule
 from omtree.model.tree import Tree
@@ -24,6 +24,7 @@ from omtree.report.probabilities import Probabilities, judge_probabilities
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, branch_words, percent, shorten
+from omtree.sources.target import check_rewards
 
 #: A leaf that fewer training rows decided is marked.
 FEW_ROWS = 10
@@ -55,16 +56,54 @@ def certainty_interval(rule: Rule, summaries: Summaries) -> str:
 
 
 def on_test_rows(model: Any, X: Any, y: Any) -> list[tuple[int, str]]:
-    """Per leaf how many test rows it answers for, and how well: the share that is right, or the root mean square."""
+    """Per leaf how many test rows it answers for, and how well: share right, root mean square, or mean reward."""
     owner, rules = model.apply(X), model.rules_
     rows = np.bincount(owner, minlength=len(rules))
     actual = np.asarray(y)
+    if rules.are_actions:
+        said = np.array([rule.label for rule in rules])[owner]
+        brought = check_rewards(y, len(owner), rules.classes)[np.arange(len(owner)), said]
+        sums = np.bincount(owner, weights=brought, minlength=len(rules))
+        return [(int(n), short(float(total / n)) if n else "") for n, total in zip(rows, sums, strict=True)]
     if rules.classes:
         right = np.asarray(model.predict(X) == actual, dtype=float)
         hits = np.bincount(owner, weights=right, minlength=len(rules))
         return [(int(n), percent(hit / n) if n else "") for n, hit in zip(rows, hits, strict=True)]
     squares = np.bincount(owner, weights=(model.predict(X) - actual.astype(float)) ** 2, minlength=len(rules))
     return [(int(n), short(float(np.sqrt(s / n))) if n else "") for n, s in zip(rows, squares, strict=True)]
+
+
+def policy_values(model: Any, X: Any, y: Any) -> list[dict[str, Any]]:
+    """What a policy brings beside simpler ones, on the rows of the fit and on test rows; nothing for other models."""
+    if not model.rules_.are_actions:
+        return []
+    values = [value for value in (vars(model).get("value_"),) if value is not None]
+    if X is not None:
+        values.insert(0, model.evaluate(X, rewards=y))
+    found = []
+    for value in values:
+        lines = [("This policy", value.policy, None)]
+        lines += [
+            (f"All {shorten(text_of(action), 40)}", figure, value.gain[f"all {text_of(action)}"])
+            for action, figure in value.single.items()
+        ]
+        if value.history is not None:
+            lines.append(("What was done", value.history, value.gain["history"]))
+        found.append(
+            {
+                "how": f"{value.rows:,} rows: {value.how}",
+                "lines": [
+                    (name, _figure_words(figure), "" if gain is None else _figure_words(gain))
+                    for name, figure, gain in lines
+                ],
+                "shares": ", ".join(f"{shorten(text_of(a), 40)} {percent(share)}" for a, share in value.shares.items()),
+            }
+        )
+    return found
+
+
+def _figure_words(figure: Figure) -> str:
+    return f"{short(figure.value)} ({short(figure.low)} to {short(figure.high)})"
 
 
 def probabilities(model: Any, name: str, X: Any, y: Any) -> Probabilities | None:

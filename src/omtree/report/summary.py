@@ -27,13 +27,18 @@ class Summaries:
     rows: bool
     low: float = 0.0
     high: float = 1.0
+    actions: bool = False
 
     @classmethod
     def of(cls, rules: RuleSet) -> Summaries:
         """The scale that suits all the rules."""
+        rows = counts_rows([rule.support for rule in rules])
+        if rules.are_actions:
+            brings = [value for rule in rules for value in rule.values]
+            low, high = min(brings), max(brings)
+            return cls(rules.classes, rules.support or 1.0, rows, low, high if high > low else low + 1.0, actions=True)
         ends = [rule.targets.quantiles for rule in rules if rule.targets is not None]
         low, high = min((q[0] for q in ends), default=0.0), max((q[4] for q in ends), default=1.0)
-        rows = counts_rows([rule.support for rule in rules])
         return cls(rules.classes, rules.support or 1.0, rows, low, high if high > low else low + 1.0)
 
     @property
@@ -49,6 +54,8 @@ class Summaries:
         """One short line for a leaf: how sure the answer is, and of how many rows."""
         if rule.targets is not None:
             return f"± {number(rule.targets.deviation)} · {amount(rule.support, self.rows)}"
+        if self.actions:
+            return f"{number(rule.values[rule.label])} a row · {amount(rule.support, self.rows)}"
         if not rule.class_weights:
             return amount(rule.support, self.rows)
         return f"{percent(self._share(rule))} of {amount(rule.support, self.rows)}"
@@ -60,6 +67,9 @@ class Summaries:
             low, lower, median, upper, high = map(number, rule.targets.quantiles)
             spread = f"mean {number(rule.targets.mean)}, median {median}, half between {lower} and {upper}"
             return f"{text}; {spread}, all between {low} and {high}"
+        if self.actions:
+            brings = sorted(zip(rule.values, self.classes, strict=True), key=lambda part: -part[0])
+            return f"{text}; on average {', '.join(f'{shorten(text_of(c))} {number(v)}' for v, c in brings[:8])}"
         parts = sorted(zip(rule.class_weights, self.classes, strict=False), key=lambda part: -part[0])
         shares = [f"{shorten(text_of(c))} {percent(w / (rule.support or 1.0))}" for w, c in parts[:8] if w > 0]
         return f"{text}: {', '.join(shares)}" if shares else text
@@ -68,6 +78,8 @@ class Summaries:
         """The bar of the classes, or the box plot, inside this frame."""
         if rule.targets is not None:
             return self._box_plot(rule.targets, x, y, width, height)
+        if self.actions:
+            return self._columns(rule.values, x, y, width, height)
         return self._bar(rule.class_weights, x, y, width, height)
 
     def legend(self, x: float, y: float, room: float) -> tuple[list[Mark], float]:
@@ -112,6 +124,16 @@ class Summaries:
                     marks.append(Box(x + width * before / total, y, wide, height, self._style(i)))
                 before += weight
         return [*marks, Box(x, y, width, height, "frame")]
+
+    def _columns(self, values: tuple[float, ...], x: float, y: float, width: float, height: float) -> list[Mark]:
+        """What each action brings, as columns on the scale of all leaves."""
+        shown = values[:MOST_COLOURS]
+        wide = width / len(shown)
+        marks: list[Mark] = []
+        for i, value in enumerate(shown):
+            tall = 1.0 + (height - 1.0) * (value - self.low) / (self.high - self.low)
+            marks.append(Box(x + i * wide, y + height - tall, max(wide - 2.0, 0.5), tall, self._style(i)))
+        return [*marks, Line(x, y + height, x + width, y + height, "rule")]
 
     def _box_plot(self, targets: TargetSummary, x: float, y: float, width: float, height: float) -> list[Mark]:
         def at(value: float) -> float:

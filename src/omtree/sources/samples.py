@@ -87,6 +87,19 @@ class Training:
         columns, target, weight = _read(X, Target.of_numbers(y), sample_weight, feature_kinds, reading)
         return cls(columns, target, None if sample_weight is None else weight, weight, float(weight.sum()))
 
+    @classmethod
+    def of_actions(
+        cls,
+        X: Any,
+        target: Target,
+        sample_weight: Any = None,
+        feature_kinds: Mapping[str, str] | None = None,
+        reading: Reading | None = None,
+    ) -> Training:
+        """Read and check what was given to the `fit` of a policy, once the rewards are known."""
+        columns, target, weight = _read(X, target, sample_weight, feature_kinds, reading)
+        return cls(columns, target, None if sample_weight is None else weight, weight, float(weight.sum()))
+
     def __len__(self) -> int:
         return len(self.target)
 

@@ -33,12 +33,16 @@ class Target:
         The number of every sample; empty where the target is a class.
     charges : array of float, shape (n_samples, n_classes), or None
         What each answer would cost each sample, where its class does not tell.
+    rewards : array of float, shape (n_samples, n_classes), or None
+        What each action would bring each sample, where the classes are actions; `charges` are what is lost against the
+        best one then, and `labels` the actions that were taken, or the best ones where that is not known.
     """
 
     classes: npt.NDArray[Any]
     labels: npt.NDArray[np.intp]
     values: FloatArray
     charges: FloatArray | None = None
+    rewards: FloatArray | None = None
 
     @classmethod
     def of_classes(cls, y: Any, positive: Any = None, costs: Any = None) -> Target:
@@ -63,6 +67,15 @@ class Target:
         """Read and check numbers."""
         return cls(np.empty(0), np.empty(0, dtype=np.intp), check_numbers(y))
 
+    @classmethod
+    def of_actions(
+        cls, actions: npt.NDArray[Any], rewards: FloatArray, taken: npt.NDArray[np.intp] | None = None
+    ) -> Target:
+        """What each of some actions would bring each sample, and which one was taken where that is known."""
+        best = rewards.max(axis=1, keepdims=True)
+        labels = rewards.argmax(axis=1) if taken is None else taken
+        return cls(actions, labels, np.empty(0), np.ascontiguousarray(best - rewards), rewards)
+
     @property
     def is_number(self) -> bool:
         """Whether the target is a number."""
@@ -76,7 +89,8 @@ class Target:
         if self.is_number:
             return Target(self.classes, self.labels, self.values[samples])
         charges = None if self.charges is None else self.charges[samples]
-        return Target(self.classes, self.labels[samples], self.values, charges)
+        rewards = None if self.rewards is None else self.rewards[samples]
+        return Target(self.classes, self.labels[samples], self.values, charges, rewards)
 
 
 def positive_first(classes: npt.NDArray[Any], positive: Any) -> bool:
@@ -139,6 +153,31 @@ def check_charges(costs: Any, n_samples: int, answers: Sequence[Any]) -> FloatAr
     if not np.isfinite(charges).all() or charges.min(initial=0.0) < 0:
         raise ValueError("costs has negative, missing or infinite entries; an answer may cost zero or more.")
     return charges
+
+
+def check_rewards(rewards: Any, n_samples: int, actions: Sequence[Any]) -> FloatArray:
+    """What each action brings each sample, as floats; of a data frame, by the names of its columns.
+
+    Examples
+    --------
+    >>> check_rewards([[1, 2], [0, 3]], 2, ["wait", "treat"]).tolist()
+    [[1.0, 2.0], [0.0, 3.0]]
+    """
+    labels = getattr(rewards, "columns", None)
+    if labels is not None and set(labels) == set(actions):
+        rewards = np.column_stack([np.asarray(rewards[action]) for action in actions])
+    try:
+        found = np.ascontiguousarray(rewards, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("rewards has entries that are not numbers; give one number per row and action.") from None
+    if found.shape != (n_samples, len(actions)):
+        raise ValueError(
+            f"rewards has shape {found.shape}; give a row for each of the {n_samples} rows of X and a column for each "
+            f"of the {len(actions)} actions."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError("rewards has missing or infinite entries; give what each action would bring each row.")
+    return found
 
 
 def samples_by_row(

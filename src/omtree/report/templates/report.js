@@ -166,7 +166,7 @@
       pairs.push(["unseen values go to", data.nodes[facts.other].branch]);
     }
     if (facts.parts && facts.parts.length) body.append(partsTable(facts.parts));
-    body.append(pairsTable([...pairs, ...(facts.spread || [])]));
+    body.append(pairsTable([...pairs, ...(facts.brings || []), ...(facts.spread || [])]));
     if (isTree && !rule && groups.get(node) && groups.get(node).hasAttribute("aria-expanded")) {
       const button = make("button", { type: "button" }, folded.has(node) ? "Expand this branch" : "Collapse this branch");
       button.addEventListener("click", () => { toggle(node); choose(node); });
@@ -427,6 +427,7 @@
     const rule = data.rules[found.rule];
     result.append(make("p", { class: "hint" }, "The model says"), make("p", { class: "says" }, rule.answer));
     if (rule.parts.length) result.append(partsTable(rule.parts));
+    if (rule.brings.length) result.append(pairsTable(rule.brings));
     const spread = Object.fromEntries(rule.spread);
     if (rule.spread.length) {
       result.append(make("p", { class: "hint" },

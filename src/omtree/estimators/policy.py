@@ -1,0 +1,340 @@
+"""The policy tree, with the face of scikit-learn: which of several actions for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from omtree.data.parsing.understand import understand
+from omtree.data.table import FloatArray
+from omtree.deadline import Deadline
+from omtree.estimators.base import OptimalTreeBase, is_elsewhere
+from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter, whole
+from omtree.fit.policy_scores import Method, PolicyScores, Scorer
+from omtree.model.expectation import MEAN_REWARD, Expectation
+from omtree.model.policy_value import PolicyValue
+from omtree.objectives import Objective
+from omtree.objectives.row_costs import Regret
+from omtree.sources.samples import Training
+from omtree.sources.target import MAX_CLASSES, Target, check_numbers, check_rewards, check_weights, encode_labels
+
+_METHODS = {"dr": "doubly robust", "ipw": "inverse propensity weighted", "dm": "by the direct method"}
+
+
+@estimator
+class OptimalPolicyTree(OptimalTreeBase):
+    """The best small policy a person can read: which of several actions for whom, with a certificate.
+
+    It is fitted to rewards that are known for every action, or to what was done (`treatment`) and what came of it
+    (`outcome`); the rewards of actions that were not taken are estimated then.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    actions_ : array
+    rules_ : RuleSet
+        The rules: conditions in original units, support, action, and what each action brings there on average
+        (``Rule.values``).
+    tree_ : Tree or None
+        The tree, also when a set of rules happens to be one.
+    certificate_ : Certificate
+        What is proven about the model; its value is the regret: what is lost against the best action of every row.
+    value_ : PolicyValue
+        The mean reward on the rows of the fit, beside each action for all, and beside history. A policy that was chosen
+        on these rows looks better on them than it is: see `expectation_`, and `evaluate` for rows held out.
+    scores_ : PolicyScores
+        The estimated rewards, and how many chances of actions were clipped.
+    expectation_ : Expectation
+        After a cross-validation only: the mean reward on rows held out, beside the best single action.
+    loss_by_leaves_ : array of float
+        Trees only: the least regret with at most 1, 2, ... leaves.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the columns of ``X`` have names.
+
+    Notes
+    -----
+    Which rule answers for a new row is as in `OptimalTreeClassifier`.
+
+    Examples
+    --------
+    >>> age, ill = [20, 30, 40, 50, 60, 70], ["no", "yes"] * 3
+    >>> rewards = [[0, -1], [0, 2], [0, -1], [0, 3], [0, -2], [0, -1]]
+    >>> X = np.array([age, ill], dtype=object).T
+    >>> model = OptimalPolicyTree(max_depth=2, min_samples_leaf=1).fit(X, rewards=rewards)
+    >>> model.certificate_.value, model.predict(X).tolist(), model.value_.policy.value
+    (0.0, [0, 1, 0, 1, 0, 0], 0.8333333333333334)
+    """
+
+    method: Method = parameter(
+        "dr",
+        "",
+        "How rewards are estimated from treatment and outcome: doubly robust, by inverse propensity weighting, or by "
+        "the direct method (a model of the outcome alone).",
+        choices=("dr", "ipw", "dm"),
+    )
+    clip: float = parameter(
+        0.01,
+        "float",
+        "Least chance of the action that was taken; smaller ones are lifted to it, and how many is stated.",
+        fits(lambda value: is_number(value) and 0 < value < 1, "a number between 0 and 1"),
+    )
+    score_folds: int = parameter(
+        5, "int", "Rows are scored by models that were fitted to the other ones of so many folds.", whole(2)
+    )
+
+    actions_: npt.NDArray[Any]
+    value_: PolicyValue
+    scores_: PolicyScores
+
+    def fit(
+        self,
+        X: Any,
+        treatment: Any = None,
+        outcome: Any = None,
+        *,
+        rewards: Any = None,
+        propensity: Any = None,
+        outcome_model: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        cv_groups: Any = None,
+    ) -> Self:
+        """Find the best policy for the data.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            numpy, pandas, polars or pyarrow.
+        treatment : array of shape (n_samples,), optional
+            The action that was taken.
+        outcome : array of float, shape (n_samples,), optional
+            What came of it; more is better.
+        rewards : array or data frame, shape (n_samples, n_actions), optional
+            In place of those: what each action would bring each row. Actions are the names of the columns, or their
+            numbers.
+        propensity : array or classifier, optional
+            The chance of the action that was taken, of shape (n_samples,) or (n_samples, n_actions); or what estimates
+            it from ``X``. By default a logistic regression.
+        outcome_model : array or estimator, optional
+            The outcome to expect of each row under each action; or what estimates it from ``X``, once for each action.
+            By default gradient boosting.
+        sample_weight : array of shape (n_samples,), optional
+        groups : array, series or data frame, optional
+            Group columns that constraints name and rules may not test.
+        cv_groups : array of shape (n_samples,), optional
+            What a splitter given as `cv` keeps together.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(type(self), vars(self))
+        if is_elsewhere(X):
+            raise ValueError("OptimalPolicyTree needs rows in memory: every row has rewards of its own; load them.")
+        deadline = Deadline(self.time_limit)
+        target, scores, known = self._target(
+            X, treatment, outcome, rewards, propensity, outcome_model, sample_weight, None
+        )
+
+        def read() -> Training:
+            return Training.of_actions(X, target, sample_weight, self.feature_kinds, self.reading)
+
+        training = self._fit(X, read, groups, cv_groups, Regret(), deadline)
+        self.actions_ = target.classes
+        self.scores_ = scores
+        if scores.clipped:
+            self.notes_ = [
+                *self.notes_,
+                f"the chance of the action that was taken is below {self.clip:g} in {scores.clipped:,} rows (least "
+                f"{scores.least_propensity:.2g}), and was lifted to it",
+            ]
+        how = "those it was fitted to"
+        self.value_ = self._value(X, target, training.weight, known, f"{how}, {self._estimated(known)}")
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The action for each row.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        rule = self.apply(X)
+        return np.asarray(self.actions_[np.array([rule.label for rule in self.rules_])[rule]])
+
+    def predict_value(self, X: Any) -> FloatArray:
+        """What the action is expected to bring each row: the mean of the training rows of its rule.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float, shape (n_samples,)
+        """
+        rule = self.apply(X)
+        return np.array([each.values[each.label] for each in self.rules_])[rule]
+
+    def evaluate(
+        self,
+        X: Any,
+        treatment: Any = None,
+        outcome: Any = None,
+        *,
+        rewards: Any = None,
+        propensity: Any = None,
+        outcome_model: Any = None,
+        sample_weight: Any = None,
+    ) -> PolicyValue:
+        """What the policy brings on rows that it was not fitted to, beside each action for all, and beside history.
+
+        Parameters
+        ----------
+        X, treatment, outcome, rewards, propensity, outcome_model, sample_weight
+            As in `fit`; models are fitted to these rows, each row scored by those of other folds.
+
+        Returns
+        -------
+        PolicyValue
+            ``str()`` of it is a table.
+        """
+        check_is_fitted(self, "certificate_")
+        target, _, known = self._target(
+            X, treatment, outcome, rewards, propensity, outcome_model, sample_weight, self.actions_
+        )
+        weight = check_weights(sample_weight, len(target))
+        return self._value(X, target, weight, known, f"rows held out, {self._estimated(known)}")
+
+    def expect(self, X: Any, y: Any, sample_weight: Any = None) -> Expectation:
+        """What to expect on new rows, judged by rows that the model was not fitted to.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+        y : array or data frame, shape (n_samples, n_actions)
+            What each action would bring; `evaluate` takes treatment and outcome as well.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        Expectation
+            The mean reward, with a 95 % interval, beside the best single action of the training rows.
+        """
+        return super().expect(X, y, sample_weight)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The mean reward of the policy, given what each action would bring each row.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+        y : array or data frame, shape (n_samples, n_actions)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        rule = self.apply(X)
+        rewards = check_rewards(y, len(rule), self.actions_.tolist())
+        said = np.array([each.label for each in self.rules_])[rule]
+        return float(np.average(rewards[np.arange(len(said)), said], weights=check_weights(sample_weight, len(said))))
+
+    @property
+    def _measure(self) -> str:
+        return MEAN_REWARD
+
+    def _objective(self) -> Objective:
+        return Regret()
+
+    def _leaf_values(self) -> FloatArray:
+        """What each action brings in each rule."""
+        return np.array([rule.values for rule in self.rules_])
+
+    def _estimated(self, known: FloatArray | None) -> str:
+        return "rewards as given" if known is None else f"rewards {_METHODS[self.method]}"
+
+    def _value(self, X: Any, target: Target, weight: FloatArray, outcome: FloatArray | None, how: str) -> PolicyValue:
+        assert target.rewards is not None
+        said = np.array([rule.label for rule in self.rules_])[self.apply(X)]
+        return PolicyValue.of(target.rewards, said, weight, target.classes.tolist(), outcome, how)
+
+    def _target(
+        self,
+        X: Any,
+        treatment: Any,
+        outcome: Any,
+        rewards: Any,
+        propensity: Any,
+        outcome_model: Any,
+        sample_weight: Any,
+        actions: npt.NDArray[Any] | None,
+    ) -> tuple[Target, PolicyScores, FloatArray | None]:
+        """The rewards of all actions, given or estimated, and the outcomes where these are what is known."""
+        if rewards is not None:
+            if treatment is not None or outcome is not None:
+                raise ValueError("rewards are given, and treatment or outcome as well; give one or the other.")
+            found, named = _given(rewards, actions)
+            return Target.of_actions(named, found), PolicyScores(found), None
+        if treatment is None or outcome is None:
+            raise ValueError("A policy is fitted to treatment and outcome, or to rewards; give fit both, or rewards=.")
+        labels, taken = encode_labels(treatment)
+        if actions is None:
+            actions = labels
+        else:
+            taken = _places(labels, actions)[taken]
+        if len(labels) < 2 or len(labels) > MAX_CLASSES:
+            raise ValueError(f"treatment has {len(labels)} different actions; a policy needs from 2 to {MAX_CLASSES}.")
+        numbers = _named(check_numbers, outcome, "outcome")
+        columns = understand(X, self.feature_kinds, self.reading)
+        if not len(numbers) == len(taken) == columns.n_samples:
+            raise ValueError(
+                f"X has {columns.n_samples} rows, treatment {len(taken)} and outcome {len(numbers)}; give one for each."
+            )
+        weight = check_weights(sample_weight, len(taken))
+        scorer = Scorer(self.method, self.clip, self.score_folds, 0)
+        with threadpool_limits(effective_n_jobs(self.n_jobs)):
+            scores = scorer(X, columns, taken, numbers, weight, len(actions), propensity, outcome_model)
+        return Target.of_actions(actions, scores.rewards, taken), scores, numbers
+
+
+def _given(rewards: Any, actions: npt.NDArray[Any] | None) -> tuple[FloatArray, npt.NDArray[Any]]:
+    """Rewards that are known, and the actions: names of columns, or their numbers."""
+    shape = np.shape(rewards)
+    if len(shape) != 2 or shape[1] < 2 or shape[1] > MAX_CLASSES:
+        raise ValueError(
+            f"rewards has shape {shape}; give a row for each row of X, and a column for each of 2 to {MAX_CLASSES} "
+            "actions."
+        )
+    if actions is None:
+        labels: Sequence[Any] | None = getattr(rewards, "columns", None)
+        actions = np.arange(shape[1]) if labels is None else np.array([str(label) for label in labels], dtype=object)
+    return check_rewards(rewards, shape[0], actions.tolist()), actions
+
+
+def _places(labels: npt.NDArray[Any], actions: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """The place of each label among the actions of a fitted model."""
+    known = {action: place for place, action in enumerate(actions.tolist())}
+    unknown = [label for label in labels.tolist() if label not in known]
+    if unknown:
+        raise ValueError(f"treatment has the action {unknown[0]!r}, which the policy does not know; leave it out.")
+    return np.array([known[label] for label in labels.tolist()], dtype=np.intp)
+
+
+def _named(check: Any, values: Any, name: str) -> FloatArray:
+    """Numbers, with complaints that name what they are."""
+    try:
+        return np.asarray(check(values))
+    except ValueError as fault:
+        raise ValueError(str(fault).replace("y ", f"{name} ", 1)) from None
