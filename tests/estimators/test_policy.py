@@ -224,6 +224,9 @@ def test_a_policy_is_saved_drawn_and_exported(tmp_path: object) -> None:
     assert "What was done" in page
     assert "on average" in model.to_text()
     assert model.feature_importances_.argmax() == 0
+    assert len(model.reasons(X[:3])) == 3
+    with pytest.raises(ValueError, match="no trees of actions"):
+        model.to_sklearn()
     smaller = model.with_leaves(2)
     assert smaller.predict_value(X).mean() <= model.predict_value(X).mean() + 1e-9
     assert clone(model).get_params() == model.get_params()

@@ -12,7 +12,6 @@ of a rule is for people.
 from __future__ import annotations
 
 import dataclasses
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
@@ -23,17 +22,16 @@ import numpy.typing as npt
 from omtree.constraints import ConstraintCheck
 from omtree.data.table import MAX_CODES, Feature, Kind, Pooled, Unit
 from omtree.estimators.parameters import check_parameters
+from omtree.export.document_model import model_in, model_out
 from omtree.export.document_readings import reading_out, readings_in
 from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
 from omtree.export.policy_part import value_in, value_out
 from omtree.export.validation import validation_in, validation_out
 from omtree.model.certificate import Certificate, Status
 from omtree.model.code_shares import shares_in
-from omtree.model.rule_facts import TargetSummary
-from omtree.model.rules import Rule, RuleSet
 from omtree.model.sizes import BuiltFamily, TreeFamily
-from omtree.model.tree import Tree, TreeNode, _Split
-from omtree.problem.graph import Condition, FeatureGraph
+from omtree.model.tree import Tree
+from omtree.problem.graph import FeatureGraph
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -86,7 +84,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
             "categories": model.graph_.categories,
             "order": [level.position for level in model.graph_.levels],
         },
-        "model": _model_out(model.rules_, model.tree_),
+        "model": model_out(model.rules_, model.tree_),
         "sizes": None if family is None else _sizes_out(family),
         "certificate": to_plain(dataclasses.asdict(model.certificate_))["pairs"],
         "code_shares": {str(place): list(shares) for place, shares in vars(model).get("_code_shares", {}).items()},
@@ -136,7 +134,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         model.classes_ = classes[::-1].copy() if swapped else classes
     labels = () if classes is None else classes.tolist()
     model.graph_ = FeatureGraph(features, document["graph"]["categories"], document["graph"]["order"])
-    model.rules_, model.tree_ = _model_in(document["model"], features, labels)
+    model.rules_, model.tree_ = model_in(document["model"], features, labels)
     if document["sizes"] is not None:
         trees, losses = _sizes_in(document["sizes"], features, labels)
         model._family = BuiltFamily(trees, losses, proven=bool(document["sizes"]["proven"]))
@@ -270,123 +268,6 @@ def _level_in(level: Any) -> Any:
     return value
 
 
-def _model_out(rules: RuleSet, tree: Tree | None) -> dict[str, Any]:
-    return {
-        "rules": [_rule_out(rule) for rule in rules],
-        "tree": None if tree is None else _node_out(tree, tree.nodes[0]),
-    }
-
-
-def _model_in(
-    document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
-) -> tuple[RuleSet, Tree | None]:
-    rules = RuleSet([_rule_in(rule, features, classes) for rule in listed(document["rules"])], features, classes)
-    if not rules:
-        raise ValueError("there are no rules")
-    if document["tree"] is None:
-        return rules, None
-    spreads: dict[tuple[int, ...], TargetSummary | None] = {}
-    shape, leaves = _shape_in(document["tree"], features, len(rules), spreads)
-    if sorted(leaves) != list(range(len(rules))):
-        raise ValueError("the leaves of the tree are not its rules")
-    return rules, Tree(shape, rules, lambda below: spreads[tuple(below)])
-
-
-def _rule_out(rule: Rule) -> dict[str, Any]:
-    return {
-        "text": str(rule),
-        "conditions": [_condition_out(condition) for condition in rule.conditions],
-        "prediction": to_plain(rule.prediction),
-        "label": int(rule.label),
-        "support": to_plain(rule.support),
-        "loss": to_plain(rule.loss),
-        "class_weights": to_plain(rule.class_weights),
-        "targets": _targets_out(rule.targets),
-        "cost": to_plain(rule.cost),
-        "values": to_plain(rule.values),
-    }
-
-
-def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]) -> Rule:
-    conditions = tuple(_condition_in(condition, features) for condition in listed(document["conditions"]))
-    if len({condition.feature for condition in conditions}) < len(conditions):
-        raise ValueError("a rule has two conditions on one feature")
-    weights = tuple(number(weight) for weight in listed(document["class_weights"]))
-    support = number(document["support"])
-    values = tuple(number(value) for value in listed(document.get("values", [])))
-    if len(weights) != len(classes) * (not values or bool(weights)) or min(weights, default=0.0) < 0:
-        raise ValueError("a rule does not have one weight per class")
-    if not 0 <= support < math.inf or (weights and not math.isclose(support, sum(weights), rel_tol=1e-9)):
-        raise ValueError("the weight of a rule is not that of its classes")
-    label = whole(document["label"], len(classes) or None)
-    targets = _targets_in(document["targets"])
-    prediction = classes[label] if classes else number(document["prediction"])
-    # Files from before rules had a cost, or values of their answers, leave these out.
-    cost = number(document.get("cost", 0.0))
-    if len(values) not in (0, len(classes)):
-        raise ValueError("a rule does not have one value per answer")
-    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets, cost, values)
-
-
-def _targets_out(targets: TargetSummary | None) -> Any:
-    return None if targets is None else to_plain(dataclasses.astuple(targets))
-
-
-def _targets_in(document: Any) -> TargetSummary | None:
-    if document is None:
-        return None
-    mean, deviation, quantiles = document
-    low, first, middle, third, high = map(number, listed(quantiles))
-    return TargetSummary(number(mean), number(deviation), (low, first, middle, third, high))
-
-
-def _condition_out(condition: Condition) -> dict[str, Any]:
-    return {"feature": condition.feature, "codes": list(condition.codes)}
-
-
-def _condition_in(document: Mapping[str, Any], features: Sequence[Feature]) -> Condition:
-    position = whole(document["feature"], len(features))
-    codes = tuple(whole(code, features[position].n_codes) for code in listed(document["codes"]))
-    return Condition(position, codes, features[position].describe(codes))
-
-
-def _node_out(tree: Tree, node: TreeNode) -> dict[str, Any]:
-    if node.feature is None:
-        return {"rule": node.rule}
-    branches = []
-    for child in node.children:
-        condition = tree.nodes[child].condition
-        assert condition is not None
-        branches.append({**_condition_out(condition), "then": _node_out(tree, tree.nodes[child])})
-    default = None if node.default is None else node.children.index(node.default)
-    return {"branches": branches, "default": default, "targets": _targets_out(node.targets)}
-
-
-def _shape_in(
-    document: Mapping[str, Any],
-    features: Sequence[Feature],
-    n_rules: int,
-    spreads: dict[tuple[int, ...], TargetSummary | None],
-) -> tuple[_Split | int, tuple[int, ...]]:
-    """The shape of a tree and its leaves; the spread of the target in every inner node is noted by its leaves."""
-    if "rule" in document:
-        rule = whole(document["rule"], n_rules)
-        return rule, (rule,)
-    below = [
-        (_condition_in(branch, features), *_shape_in(branch["then"], features, n_rules, spreads))
-        for branch in listed(document["branches"])
-    ]
-    split = {condition.feature for condition, _, _ in below}
-    codes = [code for condition, _, _ in below for code in condition.codes]
-    if len(split) != 1 or len(below) < 2 or len(set(codes)) < len(codes):
-        raise ValueError("a node does not split one feature into separate branches")
-    leaves = tuple(leaf for _, _, own in below for leaf in own)
-    spreads[leaves] = _targets_in(document["targets"])
-    # Files from before nodes had a choice leave it out.
-    default = None if document.get("default") is None else whole(document["default"], len(below))
-    return _Split(split.pop(), tuple((condition, shape) for condition, shape, _ in below), default), leaves
-
-
 def _sizes_out(family: TreeFamily) -> dict[str, Any]:
     """The trees of all sizes, each different one once."""
     trees = [family.tree(leaves) for leaves in range(1, len(family) + 1)]
@@ -396,14 +277,14 @@ def _sizes_out(family: TreeFamily) -> dict[str, Any]:
         "proven": family.proven,
         "losses": to_plain(family.losses),
         "tree_of_size": [place[id(tree)] for tree in trees],
-        "trees": [_model_out(tree.rules, tree) for tree in different],
+        "trees": [model_out(tree.rules, tree) for tree in different],
     }
 
 
 def _sizes_in(
     document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
 ) -> tuple[list[Tree], list[float]]:
-    different = [_model_in(each, features, classes)[1] for each in listed(document["trees"])]
+    different = [model_in(each, features, classes)[1] for each in listed(document["trees"])]
     trees = [different[whole(position, len(different))] for position in listed(document["tree_of_size"])]
     losses = [number(loss) for loss in listed(document["losses"])]
     if len(losses) != len(trees) or not trees:

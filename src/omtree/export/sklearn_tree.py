@@ -35,6 +35,8 @@ def to_sklearn(model: OptimalTreeBase) -> DecisionTreeClassifier | DecisionTreeR
     """
     if not predicts_as_tree(model):
         raise ValueError("to_sklearn needs a tree: fit with structure='tree'.")
+    if model.rules_.are_actions:
+        raise ValueError("to_sklearn needs classes or numbers; scikit-learn has no trees of actions.")
     nodes = _Nodes(model)
     nodes.add(0, {})
     classifier = bool(nodes.logic.classes)

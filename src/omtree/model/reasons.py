@@ -126,7 +126,8 @@ def _moved(model: OptimalTreeBase) -> Any:
     if not rules.classes:
         sign = np.where(values[:, 0] >= average[0], 1.0, -1.0)
         return contributions[:, :, 0] * sign[:, None]
-    said = np.array([vars(model)["classes_"].tolist().index(rule.prediction) for rule in rules])
+    known = vars(model)["actions_" if rules.are_actions else "classes_"].tolist()
+    said = np.array([known.index(rule.prediction) for rule in rules])
     return contributions[leaves, :, said]
 
 
