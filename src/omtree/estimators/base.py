@@ -148,15 +148,18 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
         )
 
     def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
-        if is_regressor(self):
-            raise ValueError(
-                "A regressor needs the rows in memory; fit X.compute(), or turn the target into classes and use "
-                "OptimalTreeClassifier."
-            )
         from omtree.sources.cluster.cluster_columns import on_cluster
 
         kinds = self.feature_kinds
-        return on_cluster(X, y, sample_weight, class_weight=class_weight, feature_kinds=kinds, deadline=deadline)
+        return on_cluster(
+            X,
+            y,
+            sample_weight,
+            numbers=is_regressor(self),
+            class_weight=class_weight,
+            feature_kinds=kinds,
+            deadline=deadline,
+        )
 
     def _lazily(self, X: Any, method: str) -> Any:
         """What a method says of the rows of a Dask frame."""

@@ -65,9 +65,13 @@ class Pose:
         if coded is not training:
             # Samples on disk know their weights only now.
             check_losses(self.objective, coded.target, coded.weight)
+            self.objective.check(coded.target)
         training = coded
         if isinstance(training, CountedTraining):
-            return self._counted(training, graph)
+            loss = self._loss_of_counts(training)
+            if loss is not None:
+                return self._counted(training, graph, loss)
+            training = training.rows
         # The share comes first: for all samples it is exactly one.
         support = self.min_support * (training.total / self.total)
         compiled = None
@@ -109,15 +113,14 @@ class Pose:
             sums=compiled.sums(table),
         )
 
-    def _counted(self, training: CountedTraining, graph: FeatureGraph) -> Problem:
+    def _loss_of_counts(self, training: CountedTraining) -> Loss | None:
+        """What a rule costs, where the joint counts of its rows are all that is needed to find the model."""
+        if self.constraints or (self.setting is not None and self.setting.structure == "rules"):
+            return None
+        return self.objective.of_counts(training.counts.totals)
+
+    def _counted(self, training: CountedTraining, graph: FeatureGraph, loss: Loss) -> Problem:
         """The problem for rows that are counted where they are."""
-        loss = self.objective.of_counts(training.counts.totals)
-        rules = self.setting is not None and self.setting.structure == "rules"
-        if loss is None or self.constraints or rules:
-            raise ValueError(
-                "Rows that are counted where they are allow trees without constraints and objectives that the weights "
-                f"of the classes decide ('error', 'balanced_error', 'gini', 'entropy'); {training.instead}."
-            )
         table = training.totals(graph.features)
         return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
 

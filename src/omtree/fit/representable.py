@@ -16,8 +16,8 @@ def check_losses(objective: Objective, target: Target, weight: FloatArray) -> No
     """Refuse numeric targets whose loss overflows, or vanishes though they differ; your own losses may do so."""
     if not target.is_number or type(objective).kernel is Objective.kernel:
         return
-    if len(weight) != len(target.values):
-        return  # samples on disk, which are checked once their weights are read
+    if len(weight) != len(target.values) or len(weight) == 0:
+        return  # samples elsewhere, which are checked once their targets and weights are read
     inside = weight > 0
     targets = target.values[inside]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

@@ -21,7 +21,9 @@ class Poisson(Objective):
     refines = True
 
     def check(self, target: Target) -> None:
-        """Targets are not negative, and not all zero."""
+        """Targets are not negative, and not all zero; those that are not in memory yet are checked once they are."""
+        if len(target) == 0:
+            return
         if target.values.min(initial=0.0) < 0:
             raise ValueError("objective='poisson' needs targets of at least 0, and y has negative ones; use another.")
         if not target.values.any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,20 +81,25 @@ class CountedTraining(Training):
     merge : callable
         Reads all samples and gives them in memory, merged, after replacing codes: entry ``[f, c]`` of the array it is
         given stands for the code ``c`` of feature ``f``.
-    instead : str
-        What to do about a fit that needs the rows in memory.
+    gather : callable
+        Gives all samples in memory, coded, for what joint counts do not decide; complains where they do not fit.
     """
 
     counts: Counts = field(kw_only=True)
     merge: Callable[[CodeArray], Training] = field(kw_only=True)
-    instead: str = field(kw_only=True, default="raise memory_limit, or use fewer columns or bins")
+    gather: Callable[[], Training] = field(kw_only=True)
 
     def __len__(self) -> int:
         return int(self.columns.n_samples)
 
+    @cached_property
+    def rows(self) -> Training:
+        """All samples in memory."""
+        return self.gather()
+
     def table_and_means(self, features: tuple[Feature, ...]) -> tuple[Table, FloatArray | None]:
-        """There is no table: an order of features that looks at one is refused."""
-        raise ValueError(f"feature_order='importance' needs the rows in memory; name the columns, or {self.instead}.")
+        """Of the samples in memory: joint counts do not say how important a feature is beside others."""
+        return self.rows.table_and_means(features)
 
     def totals(self, features: tuple[Feature, ...]) -> Table:
         """All samples as one row, of which the weights of the classes are true and the codes are not."""
@@ -113,6 +119,8 @@ def rows_of(problem: Problem, training: Training, paths: Iterable[Path]) -> tupl
         The rules.
     """
     samples = training.coded(problem.table.features)
+    if isinstance(samples, CountedTraining) and problem.counts is None:
+        return problem, samples.rows
     if isinstance(samples, CountedTraining):
         samples = samples.merge(_alike(problem, paths))
         problem = replace(problem, table=samples.table(problem.table.features), counts=None)

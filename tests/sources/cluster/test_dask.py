@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
-from omtree.constraints import MinConfidence
+from omtree.constraints import MinConfidence, Recall, StatisticalParity
 from omtree.fit import thresholds
-from omtree.sources.cluster import cluster_facts
+from omtree.sources.cluster import cluster_facts, cluster_samples
 from omtree.sources.cluster.cluster_counts import DaskCounts
+from omtree.sources.cluster.frames import Cluster
 
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
@@ -183,22 +184,120 @@ def test_a_worker_that_dies_changes_nothing(monkeypatch):
     same_model(found, expected)
 
 
+GATHERED = [
+    {"constraints": [StatisticalParity("flag", 0.02)]},
+    {"constraints": [StatisticalParity("few", 0.1), Recall("high", at_least=0.6)], "max_depth": 2},
+    {"constraints": [StatisticalParity("text", 0.1)], "splits": "binary", "max_depth": 2},
+    {"constraints": [MinConfidence(0.6)], "max_children": 2},
+    {"structure": "rules", "max_depth": 2},
+    {"objective": "f1"},
+]
+
+
 @pytest.mark.filterwarnings("ignore:Columns that cannot tell")
-def test_what_needs_rows_in_memory_is_refused_before_any_search():
-    """Other objectives, constraints, rule sets, groups and numeric targets are refused in a sentence."""
+@pytest.mark.parametrize("options", GATHERED)
+def test_what_joint_counts_do_not_decide_is_solved_on_merged_rows(workers, options):
+    """Constraints over groups and rules, scores and sets of rules: the model of memory, from rows merged by workers."""
+    frame, label, weight = random_frame(11)
+    label = label.where(label == "high", "low")
+    options = {"binning": "quantile", "n_bins": 4, **options}
+    expected = OptimalTreeClassifier(**options).fit(frame, label, sample_weight=weight)
+    X, y, w = on_dask(frame, label, weight)
+    same_model(OptimalTreeClassifier(**options).fit(X, y, sample_weight=w), expected)
+
+
+NUMBERS = [
+    {"binning": "quantile"},
+    {"max_depth": 2},
+    {"binning": "supervised", "max_depth": 2, "objective": "poisson"},
+    {"binning": "quantile", "splits": "binary", "max_leaves": 6},
+    {"binning": "quantile", "objective": "absolute", "max_depth": 2},
+]
+
+
+def random_targets(frame, seed):
+    """Numbers that depend on most columns."""
+    noise = np.random.default_rng(seed).exponential(size=len(frame))
+    return pd.Series(3 * np.exp(frame["many"]) + 2 * (frame["text"] == "red") + frame["few"] + noise, name="y")
+
+
+@pytest.mark.filterwarnings("ignore:Columns that cannot tell")
+@pytest.mark.parametrize("options", NUMBERS)
+def test_a_cluster_finds_the_regression_of_memory(workers, options):
+    """Numeric targets, with weights of which some are zero: the model of memory, to the last digit."""
+    frame, _, weight = random_frame(12)
+    target = random_targets(frame, 12)
+    expected = OptimalTreeRegressor(**options).fit(frame, target, sample_weight=weight)
+    X, y, w = on_dask(frame, target, weight)
+    found = OptimalTreeRegressor(**options).fit(X, y, sample_weight=w)
+    same_model(found, expected)
+    assert [rule.prediction for rule in found.rules_] == [rule.prediction for rule in expected.rules_]
+    np.testing.assert_array_equal(found.predict(X).compute(), expected.predict(frame))
+
+
+@pytest.mark.filterwarnings("ignore:Columns that cannot tell")
+def test_a_worker_that_dies_takes_no_gathered_rows_with_it(monkeypatch):
+    """Of a regression and of a fair tree the coded rows are made again where a process that held them is killed."""
+    frame, label, _ = random_frame(13)
+    label, target = label.where(label == "high", "low"), random_targets(frame, 13)
+    options = {"max_depth": 2, "binning": "quantile", "n_bins": 4}
+    fair = {**options, "constraints": [StatisticalParity("flag", 0.02)]}
+    keep, killed = Cluster.keep, []
+
+    def killing(cluster, tasks):
+        kept = keep(cluster, tasks)
+        distributed.wait(kept)
+        with_rows = {name for names in client.who_has().values() for name in names}
+        pids = client.run(os.getpid)
+        killed.append(next(pids[name] for name in pids if name in with_rows))
+        os.kill(killed[-1], signal.SIGKILL)
+        return kept
+
+    local = distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0")
+    with local, distributed.Client(local) as client:
+        monkeypatch.setattr(Cluster, "keep", killing)
+        same_model(
+            OptimalTreeRegressor(**options).fit(*on_dask(frame, target, npartitions=6)),
+            OptimalTreeRegressor(**options).fit(frame, target),
+        )
+        same_model(
+            OptimalTreeClassifier(**fair).fit(*on_dask(frame, label, npartitions=6)),
+            OptimalTreeClassifier(**fair).fit(frame, label),
+        )
+        assert len(killed) > 1
+        assert not set(killed) & set(client.run(os.getpid).values())
+
+
+@pytest.mark.filterwarnings("ignore:Columns that cannot tell")
+def test_rows_that_are_too_many_here_are_refused_in_a_sentence(monkeypatch):
+    """Where the coded rows would not fit into the memory of the driver, that is said before the search."""
+    monkeypatch.setattr(cluster_samples, "usable_memory", lambda: 10_000)
     frame, label, _ = random_frame(5)
     X, y = on_dask(frame, label)
-    for options in (
-        {"objective": lambda rule: rule.weight},
-        {"constraints": [MinConfidence(0.5)]},
-        {"structure": "rules"},
-    ):
-        with pytest.raises(ValueError, match=r"X\.compute"):
-            OptimalTreeClassifier(binning="quantile", **options).fit(X, y)
-    with pytest.raises(ValueError, match=r"X\.compute"):
+    options = {"binning": "quantile", "max_depth": 2}
+    assert OptimalTreeClassifier(**options).fit(X, y).certificate_.status == "optimal"
+    for other in ({"objective": lambda rule: rule.weight}, {"structure": "rules"}, {"feature_order": "importance"}):
+        with pytest.raises(ValueError, match=r"This fit needs the coded rows in memory here, about 0\.0 GB"):
+            OptimalTreeClassifier(**options, **other).fit(X, y)
+    with pytest.raises(ValueError, match="This fit needs the coded rows in memory here"):
+        OptimalTreeRegressor(**options).fit(X, X["few"])
+
+
+@pytest.mark.filterwarnings("ignore:Columns that cannot tell")
+def test_groups_and_targets_that_cannot_be_are_named():
+    """Groups beside X, groups that X does not have, and targets that are texts or missing: a sentence each."""
+    frame, label, _ = random_frame(5)
+    X, y = on_dask(frame, label)
+    with pytest.raises(ValueError, match="groups must be columns of X"):
         OptimalTreeClassifier().fit(X, y, groups=y)
-    with pytest.raises(ValueError, match=r"X\.compute"):
-        OptimalTreeRegressor().fit(X, X["many"])
+    with pytest.raises(ValueError, match="the group column 'sex', which X does not have"):
+        OptimalTreeClassifier(constraints=[StatisticalParity("sex", 0.1, class_="high")]).fit(X, y)
+    with pytest.raises(ValueError, match="'many' has 900 different values, more than"):
+        OptimalTreeClassifier(constraints=[StatisticalParity("many", 0.1, class_="high")]).fit(X, y)
+    with pytest.raises(ValueError, match="a regressor needs numbers"):
+        OptimalTreeRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="y contains NaN or infinite targets"):
+        OptimalTreeRegressor().fit(X, X["holes"])
 
 
 @pytest.mark.filterwarnings("ignore:Columns that cannot tell")

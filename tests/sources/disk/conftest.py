@@ -27,5 +27,5 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> None:
 def spilled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are too many for memory, and go to a file."""
     monkeypatch.setattr(omtree.sources.disk.disk_samples, "SMALL_SHARE", 0.0)
-    monkeypatch.setattr(omtree.sources.disk.rows, "_TABLE_SHARE", 1e-7)
+    monkeypatch.setattr(omtree.sources.disk.rows, "TABLE_SHARE", 1e-7)
     monkeypatch.setattr(omtree.data.merging, "_FIRST_MERGE", 50)

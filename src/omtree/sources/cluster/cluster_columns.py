@@ -13,7 +13,7 @@ from omtree.data.column import Column, Columns
 from omtree.data.columns import KindChoice, kind_choices, not_a_date, read_columns
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.sources.cluster.cluster_facts import Facts, add_facts, facts_of
+from omtree.sources.cluster.cluster_facts import WEIGHT, Facts, add_facts, facts_of
 from omtree.sources.cluster.cluster_samples import DaskTraining
 from omtree.sources.cluster.frames import Cluster, partitions
 from omtree.sources.target import Target, class_scale, encode_labels
@@ -27,6 +27,7 @@ def on_cluster(
     y: Any,
     sample_weight: Any,
     *,
+    numbers: bool,
     class_weight: Mapping[Any, float] | Literal["balanced"] | None,
     feature_kinds: Mapping[Any, KindChoice] | None,
     deadline: Deadline,
@@ -39,6 +40,8 @@ def on_cluster(
     y : dask.dataframe.Series or str
         With the partitions of X, or the name of a column of X.
     sample_weight : the same, optional
+    numbers : bool
+        Whether the target is a number.
     class_weight, feature_kinds
         As the estimators have them.
     deadline : Deadline
@@ -53,26 +56,34 @@ def on_cluster(
         raise ValueError("The columns of a Dask frame need different names, all of them text.")
     if not names:
         raise ValueError("X has no columns to predict from; give it at least one.")
+    if numbers:
+        _check_numeric(labels)
     kinds = {names[place]: choice for place, choice in kind_choices(feature_kinds, names).items()}
     numeric = tuple(name for name in names if _is_numeric(X.dtypes[name], name, kinds.get(name)))
     with deadline.outside():
-        tasks = cluster.tasks(facts_of, partitions(X, labels, weights), numeric)
+        tasks = cluster.tasks(facts_of, partitions(X, labels, weights), numeric, numbers)
         facts: Facts = cluster.add_up(tasks, add_facts)
     _check_weights(facts)
-    classes = _classes(facts, labels)
-    totals = np.array([facts.labels[label] for label in classes.tolist()])
-    scale = class_scale(class_weight, classes, totals)
-    if np.count_nonzero(totals * scale) < 2:
-        raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
-    columns = tuple(_column(name, facts, X[name], kinds.get(name)) for name in names)
     none: FloatArray = np.empty(0)
+    if numbers:
+        if facts.no_label:
+            raise ValueError("y contains NaN or infinite targets; drop those rows or give them a number.")
+        classes, total, scale = none, facts.labels[WEIGHT], None
+    else:
+        classes = _classes(facts, labels)
+        totals = np.array([facts.labels[label] for label in classes.tolist()])
+        by_class = class_scale(class_weight, classes, totals)
+        if np.count_nonzero(totals * by_class) < 2:
+            raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
+        total, scale = float((totals * by_class).sum()), None if class_weight is None else by_class
+    columns = tuple(_column(name, facts, X[name], kinds.get(name)) for name in names)
     return DaskTraining(
         Columns(columns, sum(facts.rows)),
         Target(classes, np.empty(0, dtype=np.intp), none),
         None if weights is None else none,
         none,
-        float((totals * scale).sum()),
-        class_scale=None if class_weight is None else scale,
+        total,
+        class_scale=scale,
         cluster=cluster,
         frame=X,
         labels=labels,
@@ -108,6 +119,13 @@ def _is_numeric(dtype: Any, name: str, choice: KindChoice | None) -> bool:
     if is_complex_dtype(dtype):
         raise ValueError(f"Complex data not supported (column {name!r}).")
     return is_numeric_dtype(dtype) and not is_bool_dtype(dtype) and choice in (None, "numeric")
+
+
+def _check_numeric(labels: Any) -> None:
+    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+    if not is_numeric_dtype(labels.dtype) or is_complex_dtype(labels.dtype):
+        raise ValueError("y has targets that are not numbers; a regressor needs numbers.")
 
 
 def _check_weights(facts: Facts) -> None:

@@ -72,7 +72,11 @@ class Facts:
     cells: dict[str, dict[tuple[Any, Any], float]] = field(default_factory=dict)
 
 
-def facts_of(part: tuple[Any, Any, Any], numeric: Sequence[str]) -> Facts:
+#: Where the target is a number, the weight of a cell and the weighted sum of its targets stand in place of labels.
+WEIGHT, SUM = 0, 1
+
+
+def facts_of(part: tuple[Any, Any, Any], numeric: Sequence[str], numbers: bool) -> Facts:
     """The facts of a partition: its frame, its labels and its weights.
 
     Parameters
@@ -81,6 +85,8 @@ def facts_of(part: tuple[Any, Any, Any], numeric: Sequence[str]) -> Facts:
         A pandas frame, a pandas series, and another one or None.
     numeric : sequence of str
         Names of the columns that hold numbers.
+    numbers : bool
+        Whether the target is a number.
     """
     import pandas as pd
 
@@ -92,9 +98,16 @@ def facts_of(part: tuple[Any, Any, Any], numeric: Sequence[str]) -> Facts:
         sound = bool(np.isfinite(weight).all())
         facts.least_weight = float(weight.min()) if sound else -1.0
         facts.whole = sound and bool((weight == np.floor(weight)).all())
-    label = pd.Series(np.asarray(labels, dtype=object))
-    facts.no_label = int(label.isna().sum())
-    facts.labels = pd.Series(weight).groupby(label, sort=False).sum().to_dict()
+    sums: dict[int, FloatArray] = {}
+    if numbers:
+        targets = _numbers(labels)
+        facts.no_label = int((~np.isfinite(targets)).sum())
+        facts.labels = {WEIGHT: float(weight.sum())}
+        sums = {WEIGHT: weight, SUM: weight * targets}
+    else:
+        label = pd.Series(np.asarray(labels, dtype=object))
+        facts.no_label = int(label.isna().sum())
+        facts.labels = pd.Series(weight).groupby(label, sort=False).sum().to_dict()
     inside = weight > 0
     for name in frame.columns:
         if name in numeric:
@@ -102,6 +115,14 @@ def facts_of(part: tuple[Any, Any, Any], numeric: Sequence[str]) -> Facts:
         else:
             cells = pd.Series(np.asarray(frame[name], dtype=object))
             cells = cells.where(cells.notna(), None)
+            if numbers:
+                grouped = pd.DataFrame(sums).groupby(cells, sort=False, dropna=False).sum()
+                facts.cells[name] = {
+                    (_plain(cell), what): float(number)
+                    for what in sums
+                    for cell, number in zip(grouped.index, grouped[what], strict=True)
+                }
+                continue
             frame_of = pd.DataFrame({"cell": cells, "label": label, "weight": weight})
             grouped = frame_of.groupby(["cell", "label"], sort=False, dropna=False)["weight"].sum()
             facts.cells[name] = {(_plain(cell), own): float(sum_) for (cell, own), sum_ in grouped.items()}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omtree.constraints.samples import GroupColumn, as_groups
 from omtree.data.binning import Binning
 from omtree.data.column import CodedColumns, Column, Columns
 from omtree.data.columns import KindChoice, read_columns
@@ -18,13 +19,28 @@ from omtree.data.summaries import ColumnSummary, quantile_points
 from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import text_of
 from omtree.sources.cluster.cluster_counts import DaskCounts
-from omtree.sources.cluster.cluster_facts import Facts, add_facts, facts_of
+from omtree.sources.cluster.cluster_facts import SUM, WEIGHT, Facts, add_facts, facts_of
 from omtree.sources.cluster.cluster_quantiles import DaskNumbers
 from omtree.sources.cluster.frames import Cluster, partitions
-from omtree.sources.cluster.parts import add_merged, code_part, label_codes, merge_part, take
+from omtree.sources.cluster.parts import (
+    CodedPart,
+    Coding,
+    add_merged,
+    code_part,
+    group_codes_of,
+    join_parts,
+    label_codes,
+    merge_part,
+    n_rows_of,
+    take,
+    targets_of,
+)
 from omtree.sources.counts import Counts, ScaledCounts
+from omtree.sources.disk.rows import TABLE_SHARE
+from omtree.sources.disk.scan import usable_memory
 from omtree.sources.distant import CountedTraining, DistantTraining
 from omtree.sources.samples import Training
+from omtree.sources.target import Target
 
 #: Columns whose quantiles are looked for at the same time.
 _AT_ONCE = 8
@@ -64,10 +80,32 @@ class DaskTraining(DistantTraining):
         self._known.clear()
 
     def with_groups(self, names: Iterable[str], groups: Any) -> Training:
-        """Groups are for constraints, which need the rows in memory."""
-        if groups is not None or list(names):
-            raise ValueError("Constraints over groups need the rows in memory; fit X.compute(), or leave them out.")
-        return self
+        """The samples with the group columns that constraints name."""
+        if groups is not None:
+            raise ValueError(
+                "groups must be columns of X where X is a Dask frame; add them to X, "
+                "and forbid tests of them with omtree.constraints.Exclude."
+            )
+        found = {name: self._group(name) for name in dict.fromkeys(names)}
+        return replace(self, groups=found) if found else self
+
+    def _group(self, name: str) -> GroupColumn:
+        """The groups of a column, without those of the rows."""
+        column = next((column for column in self.columns if column.name == name), None)
+        if column is None:
+            raise ValueError(
+                f"A constraint names the group column {name!r}, which X does not have; name one of its columns."
+            )
+        known = self.facts.numbers.get(name)
+        if known is None:
+            values: npt.NDArray[Any] = np.array(
+                _positions([cell for cell, _ in self.facts.cells[name]], column), dtype=np.int32
+            )
+        elif known.values is None:
+            raise ValueError(f"The group column {name!r} has too many different numbers; merge them into few groups.")
+        else:
+            values = np.append(known.values[0], [np.nan] * column.has_missing)
+        return replace(as_groups(name, replace(column, values=values)), codes=np.empty(0, dtype=np.intp))
 
     def _summaries(self, n_bins: int, binning: Binning) -> list[ColumnSummary]:
         def summary(column: Column) -> ColumnSummary:
@@ -109,8 +147,10 @@ class DaskTraining(DistantTraining):
         """A column by its distinct cells and the label of each."""
         counted = self.facts.cells.get(column.name)
         if counted is None:
-            tasks = self.cluster.tasks(facts_of, self._parts([column.name]), ())
+            tasks = self.cluster.tasks(facts_of, self._parts([column.name]), (), self.target.is_number)
             counted = self.cluster.add_up(tasks, add_facts).cells[column.name]
+        if self.target.is_number:
+            return _mean_cells(column, counted)
         position = {label: place for place, label in enumerate(self.target.classes.tolist())}
         entries = sorted(counted, key=lambda entry: (str(entry[0]), position[entry[1]]))
         guide = np.array([position[label] for _, label in entries], dtype=np.intp)
@@ -139,26 +179,45 @@ class DaskTraining(DistantTraining):
         frame = pd.concat([part for part, _, _ in found], ignore_index=True)
         read = read_columns(frame, self.kinds, training=False)
         columns = tuple(_as_before(column, own) for column, own in zip(self.columns, read, strict=True))
-        labels = np.concatenate([label_codes(part, self.target.classes) for _, part, _ in found]).astype(np.intp)
+        target = self._target(np.concatenate([self._labels(part) for _, part, _ in found]))
         row_weight = None
         if self.row_weights is not None:
             row_weight = np.concatenate([part.to_numpy(dtype=np.float64) for _, _, part in found])
-        weight = np.ones(len(labels)) if row_weight is None else row_weight
+        weight = np.ones(len(target)) if row_weight is None else row_weight
         if self.class_scale is not None:
-            weight = weight * self.class_scale[labels]
-        target = replace(self.target, labels=labels)
-        total = self.total if len(labels) == len(self) else float(weight.sum())
-        return Training(Columns(columns, len(labels)), target, row_weight, weight, total, {}, self.class_scale)
+            weight = weight * self.class_scale[target.labels]
+        total = self.total if len(target) == len(self) else float(weight.sum())
+        groups = {
+            name: replace(column, codes=group_codes_of(frame[name], column.levels).astype(np.intp))
+            for name, column in self.groups.items()
+        }
+        return Training(Columns(columns, len(target)), target, row_weight, weight, total, groups, self.class_scale)
 
-    def _code(self, features: tuple[Feature, ...]) -> CountedTraining:
-        """The samples behind a source of counts: each worker codes its partitions once and keeps them."""
+    def _labels(self, part: Any) -> npt.NDArray[Any]:
+        return targets_of(part) if self.target.is_number else label_codes(part, self.target.classes)
+
+    def _target(self, labels: npt.NDArray[Any]) -> Target:
+        if self.target.is_number:
+            return replace(self.target, values=labels)
+        return replace(self.target, labels=labels.astype(np.intp))
+
+    def _code(self, features: tuple[Feature, ...]) -> Training:
+        """The samples behind a source of counts: each worker codes its partitions once and keeps them.
+
+        The targets of a regression are no counts: the coded samples come here.
+        """
         names = [feature.name for feature in features]
         own = tuple(replace(feature, column=place) for place, feature in enumerate(features))
         kinds = {name: self.kinds[name] for name in names if name in self.kinds}
-        tasks = self.cluster.tasks(code_part, self._parts(names), own, kinds, self.target.classes)
+        if self.target.is_number:
+            self._check_room(len(self), 2 * len(features) + 80)
+        coding = Coding(own, kinds, self.target, self.groups)
+        tasks = self.cluster.tasks(code_part, self._parts([*names, *(set(self.groups) - set(names))]), coding)
         parts = self.cluster.keep(tasks)
+        if self.target.is_number:
+            return self._training(features, self.cluster.add_up(parts, join_parts))
         totals = np.array([self.facts.labels.get(label, 0.0) for label in self.target.classes.tolist()])
-        n_codes = [feature.n_codes for feature in features]
+        n_codes = [feature.n_codes for feature in features] + [len(own.levels) for own in self.groups.values()]
         counts: Counts = DaskCounts(self.cluster, parts, n_codes, totals, self.facts.whole)
         if self.class_scale is not None:
             counts = ScaledCounts(counts, self.class_scale)
@@ -169,20 +228,62 @@ class DaskTraining(DistantTraining):
             self.row_weight,
             self.weight,
             self.total,
-            class_scale=self.class_scale,
+            self.groups,
+            self.class_scale,
             counts=counts,
             merge=partial(self._merged, parts, features),
-            instead="fit X.compute() where it fits into memory",
+            gather=partial(self._gathered, parts, features),
         )
 
     def _merged(self, parts: Sequence[Any], features: tuple[Feature, ...], stands_for: CodeArray) -> Training:
         """The coded rows, those merged that agree in the class and in what their codes stand for."""
         tasks = self.cluster.tasks(merge_part, parts, stands_for)
-        codes, labels, row_weight = self.cluster.add_up(tasks, add_merged)
-        target = replace(self.target, labels=labels.astype(np.intp))
-        weight = row_weight if self.class_scale is None else row_weight * self.class_scale[target.labels]
-        columns = CodedColumns(self.columns.columns, len(labels), features, codes)
-        return Training(columns, target, row_weight, weight, self.total, {}, self.class_scale)
+        return self._training(features, self.cluster.add_up(tasks, add_merged))
+
+    def _gathered(self, parts: Sequence[Any], features: tuple[Feature, ...]) -> Training:
+        """All coded rows, equal ones of one class merged, where these fit into memory here."""
+        every_code = np.tile(np.arange(256, dtype=np.uint8), (len(features), 1))
+        with self.deadline.outside():
+            merged = self.cluster.keep(self.cluster.tasks(merge_part, parts, every_code))
+            n_rows = sum(self.cluster.result(self.cluster.tasks(n_rows_of, merged)))
+            self._check_room(n_rows, 5 * len(features) + 16 * len(self.target.classes) + 100)
+            return self._training(features, self.cluster.add_up(merged, add_merged))
+
+    def _check_room(self, n_rows: int, row_bytes: int) -> None:
+        """Complain where so many rows, with all that a search makes of them, are too many for the memory here."""
+        if n_rows * row_bytes > TABLE_SHARE * usable_memory():
+            raise ValueError(
+                f"This fit needs the coded rows in memory here, about {n_rows * row_bytes / 1e9:.1f} GB, which is too "
+                "much; use fewer columns or bins, or what joint counts decide: trees without constraints, with "
+                "objective='error', 'balanced_error', 'gini' or 'entropy'."
+            )
+
+    def _training(self, features: tuple[Feature, ...], part: CodedPart) -> Training:
+        """Coded rows in memory."""
+        codes, labels, row_weight = part
+        target = self._target(labels)
+        weight = np.ones(len(labels)) if row_weight is None else row_weight
+        if self.class_scale is not None:
+            weight = weight * self.class_scale[target.labels]
+        groups = {
+            name: replace(column, codes=own.astype(np.intp))
+            for (name, column), own in zip(self.groups.items(), codes[len(features) :], strict=True)
+        }
+        columns = CodedColumns(self.columns.columns, len(labels), features, codes[: len(features)])
+        return Training(columns, target, row_weight, weight, self.total, groups, self.class_scale)
+
+
+def _mean_cells(column: Column, counted: Mapping[tuple[Any, Any], float]) -> ColumnSummary:
+    """A column by its distinct cells and the mean target of each."""
+    cells = sorted({cell for cell, _ in counted}, key=str)
+    weights = np.array([counted[cell, WEIGHT] for cell in cells])
+    sums = np.array([counted[cell, SUM] for cell in cells])
+    means = np.divide(sums, weights, out=np.zeros(len(cells)), where=weights > 0)
+    if column.levels is None:
+        values = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+        order = np.argsort(values, kind="stable")
+        return ColumnSummary(replace(column, values=values[order]), weights[order], means[order])
+    return ColumnSummary(replace(column, values=_positions(cells, column)), weights, means)
 
 
 def _positions(cells: Sequence[Any], column: Column) -> npt.NDArray[np.int32]:

@@ -3,22 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
+from omtree.constraints.samples import GroupColumn
 from omtree.data.build import encode_rows
 from omtree.data.columns import KindChoice, read_columns
 from omtree.data.spill import Block
 from omtree.data.table import CodeArray, Feature, FloatArray
+from omtree.data.wording import text_of
 from omtree.sources.counts import FeatureSets, count_block, joint_size
+from omtree.sources.target import Target
 
 #: A frame, its labels, and its weights or None, as pandas has them.
 Part = tuple[Any, Any, Any]
-#: Codes, labels and weights of the rows of a partition; a tuple, so that Dask knows what it takes.
-CodedPart = tuple[CodeArray, npt.NDArray[np.uint16], FloatArray | None]
+#: Codes, labels (or targets) and weights of the rows of a partition; a tuple, so that Dask knows what it takes.
+CodedPart = tuple[CodeArray, npt.NDArray[Any], FloatArray | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How the rows of a partition are coded.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+        By their columns in the frame of a partition.
+    kinds : mapping
+        What the user says of their columns.
+    target : Target
+        Its classes, where it has any.
+    groups : mapping of str to GroupColumn
+        Their codes come after those of the features.
+    """
+
+    features: tuple[Feature, ...]
+    kinds: Mapping[Any, KindChoice]
+    target: Target
+    groups: Mapping[str, GroupColumn]
+
+
+def group_codes_of(cells: Any, levels: Sequence[Any]) -> CodeArray:
+    """The place of the group of each cell among the levels; None, the last, are missing ones.
+
+    Parameters
+    ----------
+    cells : pandas.Series
+    levels : sequence
+    """
+    import pandas as pd
+
+    place = {level: i for i, level in enumerate(levels)}
+    codes, distinct = pd.factorize(np.asarray(cells, dtype=object))
+    own = [place[cell] if cell in place else place[text_of(cell)] for cell in distinct.tolist()]
+    # The last entry is the one that position -1, a missing cell, refers to.
+    return np.asarray(np.array([*own, len(levels) - 1], dtype=np.uint8)[codes])
 
 
 def label_codes(labels: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
@@ -33,28 +76,54 @@ def take(part: tuple[Any, Any, Any], places: npt.NDArray[np.int64]) -> tuple[Any
     return frame.iloc[places], labels.iloc[places], None if weights is None else weights.iloc[places]
 
 
-def code_part(
-    part: tuple[Any, Any, Any],
-    features: tuple[Feature, ...],
-    kinds: Mapping[Any, KindChoice],
-    classes: npt.NDArray[Any],
-) -> CodedPart:
-    """The rows of a partition that weigh something."""
+def code_part(part: tuple[Any, Any, Any], coding: Coding) -> CodedPart:
+    """The rows of a partition that weigh something; of a numeric target all, as in memory."""
     frame, labels, weights = part
+    numbers = coding.target.is_number
     weight: FloatArray | None = None
     if weights is not None:
         weight = weights.to_numpy(dtype=np.float64)
-        inside = weight > 0
-        frame, labels, weight = frame[inside], labels[inside], weight[inside]
-    if len(frame) == 0:
-        return np.empty((len(features), 0), dtype=np.uint8), np.empty(0, dtype=np.uint16), weight
-    codes = encode_rows(read_columns(frame, kinds, training=False), features)
-    return codes, label_codes(labels, classes), weight
+        if not numbers:
+            inside = weight > 0
+            frame, labels, weight = frame[inside], labels[inside], weight[inside]
+    codes = np.empty((len(coding.features) + len(coding.groups), len(frame)), dtype=np.uint8)
+    if len(frame) and coding.features:
+        names = list(dict.fromkeys(feature.name for feature in coding.features))
+        columns = read_columns(frame[names], coding.kinds, training=False)
+        codes[: len(coding.features)] = encode_rows(columns, coding.features)
+    for row, (name, column) in zip(codes[len(coding.features) :], coding.groups.items(), strict=True):
+        row[:] = group_codes_of(frame[name], column.levels)
+    return codes, targets_of(labels) if numbers else label_codes(labels, coding.target.classes), weight
+
+
+def targets_of(labels: Any) -> FloatArray:
+    """Numeric targets as floats, missing ones as NaN."""
+    return np.asarray(labels.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def n_rows_of(part: CodedPart) -> int:
+    """How many rows a coded part has."""
+    return len(part[1])
+
+
+def join_parts(parts: Sequence[CodedPart]) -> CodedPart:
+    """All rows of some parts, in their order."""
+    weights = [weights for _, _, weights in parts if weights is not None]
+    return (
+        np.concatenate([codes for codes, _, _ in parts], axis=1),
+        np.concatenate([labels for _, labels, _ in parts]),
+        np.concatenate(weights) if weights else None,
+    )
 
 
 def merge_part(part: CodedPart, stands_for: CodeArray) -> tuple[CodeArray, npt.NDArray[np.uint16], FloatArray]:
     codes, labels, weights = part
-    replaced = np.stack([table[row] for table, row in zip(stands_for, codes, strict=True)])
+    replaced = np.concatenate(
+        [
+            np.stack([table[row] for table, row in zip(stands_for, codes, strict=False)]),
+            codes[len(stands_for) :],
+        ]
+    )
     return add_merged([(replaced, labels, np.ones(len(labels)) if weights is None else weights)])
 
 

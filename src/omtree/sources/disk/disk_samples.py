@@ -260,6 +260,7 @@ class ScannedTraining(DistantTraining):
             class_scale=self.class_scale,
             counts=counts,
             merge=partial(self._merged_spill, spill, features),
+            gather=_too_many,
         )
 
     def _counted(self) -> Any:
@@ -301,6 +302,14 @@ class ScannedTraining(DistantTraining):
 
     def _columns(self, features: tuple[Feature, ...], codes: CodeArray) -> CodedColumns:
         return CodedColumns(self.columns.columns, codes.shape[1], features, codes)
+
+
+def _too_many() -> Training:
+    raise ValueError(
+        "These rows do not fit into memory even when merged; counted where they are, they allow trees without "
+        "constraints and objectives that the weights of the classes decide ('error', 'balanced_error', 'gini', "
+        "'entropy'): raise memory_limit, or use fewer columns or bins."
+    )
 
 
 def scanned(

@@ -23,7 +23,7 @@ from omtree.sources.disk.scan import Scan
 #: Rows that are fetched at a time.
 BATCH_ROWS = 1 << 17
 #: The part of the memory that coded rows may take, with all that a search makes of them.
-_TABLE_SHARE = 0.4
+TABLE_SHARE = 0.4
 #: DuckDB's part of the memory, and the memory that a thread of it should have.
 _SHARE, _THREAD_MEMORY = 0.35, 100 * 10**6
 
@@ -70,7 +70,7 @@ class Rows:
     @property
     def table_memory(self) -> float:
         """Bytes that coded rows may take, with all that a search makes of them."""
-        return _TABLE_SHARE * self.memory
+        return TABLE_SHARE * self.memory
 
     def column(self, name: str, what: str) -> TypedColumn:
         """A column by its name; what it is for is said when there is none."""

@@ -52,7 +52,7 @@ class Scan:
         """Bytes that a fit may use: the limit, or half of what is free."""
         if self.memory_limit is not None:
             return self.memory_limit
-        return max(LEAST_MEMORY, int(_SHARE_OF_FREE * _free_memory()))
+        return usable_memory()
 
     def __repr__(self) -> str:
         what = ", ".join(map(repr, self.source)) if isinstance(self.source, tuple) else type(self.source).__name__
@@ -178,6 +178,11 @@ def bytes_of(size: str | int) -> int:
     if match is None or unit is None:
         raise ValueError(f"memory_limit={size!r} is no size; use such as '2GB' or '500MB'.")
     return int(float(match[1]) * unit)
+
+
+def usable_memory() -> int:
+    """Bytes that a fit may use where no limit was given: half of what is free."""
+    return max(LEAST_MEMORY, int(_SHARE_OF_FREE * _free_memory()))
 
 
 def _free_memory() -> int:
