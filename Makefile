@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
 NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
-.PHONY: demo docs pictures fit test soak test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+.PHONY: demo docs pictures fit interop test soak fuzz test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
   bench-report
 
 build: $(VENV)/.built
@@ -17,8 +17,10 @@ $(VENV)/.ready: pyproject.toml
 	touch $@
 
 # Not an isolated build, so that the build directory survives and a change recompiles only what it touches.
+DEVELOP := $(PIP) install --no-build-isolation -C cmake.define.OMTREE_DEVELOPER=ON -e
+
 $(VENV)/.built: $(VENV)/.ready $(NATIVE)
-	$(PIP) install --no-build-isolation -e ".[test,lint]" -C cmake.define.OMTREE_DEVELOPER=ON
+	$(DEVELOP) ".[test,lint]"
 	touch $@
 
 demo: build
@@ -28,6 +30,10 @@ demo: build
 fit: build
 	@test -n "$(DATA)" && test -n "$(TARGET)" || { echo "usage: make fit DATA=table.csv TARGET=column"; exit 2; }
 	$(BIN)/omtree fit "$(DATA)" --target "$(TARGET)" --out model.json --report report.html $(ARGS)
+
+# What reads our exports elsewhere; without it those tests are skipped.
+interop: build
+	$(DEVELOP) ".[interop]"
 
 test: build
 	$(BIN)/python -m pytest -n 2 $(ARGS)
@@ -54,7 +60,7 @@ docs: $(VENV)/.docs
 	@echo "built: build/site/index.html"
 
 $(VENV)/.docs: $(VENV)/.built
-	$(PIP) install --no-build-isolation -e ".[docs]"
+	$(DEVELOP) ".[docs]"
 	touch $@
 
 # The pictures of the pages, made anew; needs Chromium.
@@ -83,6 +89,11 @@ wheel: $(VENV)/.ready
 	cd build/wheel && venv/bin/python $(CURDIR)/examples/quickstart.py && venv/bin/omtree --version
 	@ls -lh dist/*.whl
 
+# Inputs at random for every reader and for the tables of the kernel; tests/fuzz/run.py tells the rest.
+INPUTS ?= 1000000
+fuzz: build
+	$(BIN)/python tests/fuzz/run.py --inputs $(INPUTS)
+
 # The oldest versions of everything the package depends on, as pyproject.toml states them.
 test-oldest:
 	test -d build/oldest || $(PYTHON) -m venv build/oldest
@@ -95,8 +106,8 @@ JOBS ?= 1
 BENCH = $(BIN)/python -m benchmarks run --jobs $(JOBS) $(if $(DATA),--data $(DATA))
 
 $(VENV)/.bench: $(VENV)/.built
-	$(PIP) install -e ".[bench]" --no-build-isolation
-	-$(PIP) install -e ".[rivals]" --no-build-isolation
+	$(DEVELOP) ".[bench]"
+	-$(DEVELOP) ".[rivals]"
 	touch $@
 
 # About five minutes; its results are not kept with the others.

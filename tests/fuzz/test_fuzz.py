@@ -1,0 +1,14 @@
+"""A few of the inputs of `make fuzz`, in every run of the tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.run import TARGETS
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_some_inputs(target: str) -> None:
+    """What a reader did not write is read, or refused as it promises."""
+    for number in range(150):
+        TARGETS[target][0](number)
