@@ -12,7 +12,25 @@ from omtree.cli.notes import Notes
 from omtree.cli.tables import read_table
 
 FOLDER = Path(tempfile.mkdtemp(prefix="omtree-fuzz-"))
-CELLS = ("1", "2,5", "1.000,5", "€ 3", "45%", "2021-03-04", "08:15", "", "NA", '"', "'", "ü", "a;b", "a,b", "\t", "=1+1", "-")
+CELLS = (
+    "1",
+    "2,5",
+    "1.000,5",
+    "€ 3",
+    "45%",
+    "2021-03-04",
+    "08:15",
+    "",
+    "NA",
+    '"',
+    "'",
+    "ü",
+    "a;b",
+    "a,b",
+    "\t",
+    "=1+1",
+    "-",
+)
 
 
 def check(number: int) -> None:

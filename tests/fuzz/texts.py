@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ def check(number: int) -> None:
     whole = pa.array([*cells[:before], *cells, *cells[:3]], type=kind).slice(len(cells[:before]), len(cells))
     cuts = sorted(rng.randrange(len(cells) + 1) for _ in range(rng.randrange(3)))
     ends = [0, *cuts, len(cells)]
-    chunks = [whole.slice(low, high - low) for low, high in zip(ends, ends[1:], strict=False)]
+    chunks = [whole.slice(low, high - low) for low, high in itertools.pairwise(ends)]
     codes, levels, has_missing = _native.code_texts(pa.chunked_array(chunks, type=kind).__arrow_c_stream__())
     known = sorted({cell for cell in cells if cell is not None})
     place = {text: code for code, text in enumerate(known)}
