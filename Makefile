@@ -92,7 +92,7 @@ wheel: $(VENV)/.ready
 # Inputs at random for every reader and for the tables of the kernel; tests/fuzz/run.py tells the rest.
 INPUTS ?= 1000000
 fuzz: build
-	$(BIN)/python tests/fuzz/run.py --inputs $(INPUTS)
+	cd tests && ../$(BIN)/python -m fuzz.run --inputs $(INPUTS)
 
 # The oldest versions of everything the package depends on, as pyproject.toml states them.
 test-oldest:

@@ -31,7 +31,7 @@ def tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Numbers, 0/1 columns, classes and targets."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 8))
-    bits = (X > rng.normal(0, 0.5, 8)).astype(np.int8)
+    bits = (rng.normal(0, 0.5, 8) < X).astype(np.int8)
     score = X[:, 0] * (X[:, 1] > 0) + X[:, 2] * (X[:, 3] > 0.5) + rng.normal(0, 0.7, 3000)
     return X, bits, (score > 0).astype(int), score
 

@@ -27,6 +27,13 @@ STRANGE: tuple[Any, ...] = (
 )
 
 
+def check_sentence(fault: ValueError) -> None:
+    """A refusal is one sentence that says something."""
+    said = str(fault)
+    assert len(said) > 20, said
+    assert "\n" not in said, said
+
+
 def damaged_bytes(content: bytes, rng: random.Random) -> bytes:
     """Some bytes gone, doubled, changed or put in from elsewhere."""
     made = bytearray(content)

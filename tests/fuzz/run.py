@@ -1,7 +1,7 @@
-"""Inputs at random for everything that reads what it did not write: `python tests/fuzz/run.py [--inputs 1000000]`.
+"""Inputs at random for everything that reads what it did not write: `make fuzz`, or in tests `python -m fuzz.run`.
 
 Four targets: model files, tables from files, texts in Arrow's arrays, and the kernel's own tables. Input number n of a
-target is always the same, so a failure is a target and a number: ``--target texts --first 17 --count 1`` shows it again.
+target is always the same, so a failure is a target and a number: ``--target texts --first 17 --count 1`` shows it.
 Batches run in processes of their own; one that dies is a failure like one that raises what no reader may raise.
 """
 
@@ -13,8 +13,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from fuzz import kernel_tables, model_files, table_files, texts
 
@@ -47,8 +45,18 @@ def run_all(inputs: int, start: int) -> int:
         total, began, bad_here = round(inputs * share), time.monotonic(), 0
         for first in range(start, start + total, BATCH):
             count = min(BATCH, start + total - first)
-            command = [sys.executable, __file__, "--target", target, "--first", str(first), "--count", str(count)]
-            code = subprocess.run(command, check=False).returncode
+            command = [
+                sys.executable,
+                "-m",
+                "fuzz.run",
+                "--target",
+                target,
+                "--first",
+                str(first),
+                "--count",
+                str(count),
+            ]
+            code = subprocess.run(command, check=False, cwd=Path(__file__).parent.parent).returncode
             if code < 0:
                 print(f"{target} {first}..{first + count - 1}: the process died of signal {-code}", flush=True)
             bad_here += code != 0
