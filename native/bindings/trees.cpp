@@ -12,6 +12,7 @@
 #include "trees/binary.hpp"
 #include "trees/distant_tables.hpp"
 #include "trees/general_fronts.hpp"
+#include "trees/general_nearby.hpp"
 #include "trees/general_search.hpp"
 #include "trees/kernels.hpp"
 #include "trees/search.hpp"
@@ -379,6 +380,46 @@ void bind_fronts(nb::module_ &m) {
         nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
 }
 
+void bind_nearby(nb::module_ &m) {
+    m.def(
+        "nearby_trees",
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, std::size_t most_trees, double known, double cap,
+           bool trivial, bool shapes, std::size_t room, const std::vector<int> &columns,
+           const std::vector<int> &n_codes, const std::vector<std::string> &families,
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
+           int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds, bool use_bounds,
+           bool use_cache) {
+            omtree::NearbyTask task;
+            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            task.problem.max_depth = max_depth;
+            task.problem.max_leaves = max_leaves;
+            task.problem.binary = binary;
+            task.problem.max_children = binary ? 2 : max_children;
+            task.problem.cache_bytes = cache_bytes;
+            task.problem.use_bounds = use_bounds;
+            task.problem.use_cache = use_cache;
+            task.most_trees = most_trees;
+            task.known = known;
+            task.cap = cap;
+            task.trivial = trivial;
+            task.shapes = shapes;
+            task.room = room;
+            omtree::Control control;
+            control.until = moment(seconds);
+            omtree::NearbyResult result;
+            const bool interrupted =
+                interruptibly(control.cancelled, [&] { result = omtree::nearby_trees(task, control); });
+            return nb::make_tuple(to_numpy(std::move(result.losses)), to_numpy(std::move(result.leaves)),
+                                  to_numpy(std::move(result.marks)), trees_as_lists(result.trees), result.reached,
+                                  result.finished, result.overflow, result.exhausted, interrupted);
+        },
+        nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("most_trees"), nb::arg("known"), nb::arg("cap"),
+        nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"), nb::arg("columns"), nb::arg("n_codes"),
+        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
+        nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"),
+        nb::arg("use_cache"));
+}
+
 } // namespace
 
 void bind_trees(nb::module_ &m) {
@@ -387,6 +428,7 @@ void bind_trees(nb::module_ &m) {
     bind_general_search(m);
     bind_sum_search(m);
     bind_fronts(m);
+    bind_nearby(m);
 }
 
 } // namespace omtree::bindings

@@ -333,6 +333,40 @@ def attainable_vectors(
     bool,
     bool,
 ]: ...
+def nearby_trees(
+    codes: npt.NDArray[np.uint8],
+    judge: RuleJudge,
+    *,
+    most_trees: int,
+    known: float,
+    cap: float,
+    trivial: bool,
+    shapes: bool,
+    room: int,
+    columns: Sequence[int],
+    n_codes: Sequence[int],
+    families: Sequence[str],
+    has_missing: Sequence[bool],
+    orders: Sequence[Sequence[int]],
+    max_depth: int,
+    max_leaves: int,
+    binary: bool,
+    max_children: int,
+    cache_bytes: int,
+    seconds: float,
+    use_bounds: bool,
+    use_cache: bool,
+) -> tuple[
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.uint64],
+    list[Any],
+    float,
+    bool,
+    bool,
+    bool,
+    bool,
+]: ...
 
 class GeneralPricer:
     def __init__(

@@ -261,3 +261,40 @@ def tree_vector(problem: Problem, forms: np.ndarray, tree: Node) -> np.ndarray:
         total += forms[:, :, label] @ problem.table.statistics[rows].sum(axis=0)
         total[0] += paid
     return total
+
+
+Leaves = frozenset[frozenset[int]]
+
+
+def all_leaf_sets(problem: Problem, splits: str, max_children: int | None, trivial: bool) -> dict[Leaves, float]:
+    """Every set of leaves, as sets of rows, that an allowed tree has, with the least loss of such a tree.
+
+    Without `trivial`, trees in which a split into leaves costs no less than its node as a leaf are left out.
+    """
+    codes = problem.table.codes
+    most = 2 if splits == "binary" else math.inf if max_children is None else max_children
+
+    def solve(rows: np.ndarray, depth: int, conditions: Conditions, order: tuple[int, ...]) -> dict[Leaves, float]:
+        alone = frozenset([frozenset(rows.tolist())])
+        leaf = leaf_value(problem, rows, conditions, order)
+        found = {alone: leaf} if leaf < math.inf else {}
+        for f in range(len(codes)) if depth > 0 else ():
+            if splits == "multiway" and f in order:
+                continue
+            here = codes[f, rows]
+            for way in split_ways(problem, f, here, conditions, most):
+                sums: dict[Leaves, float] = {frozenset(): 0.0}
+                for part, wide in way:
+                    inside = rows[np.isin(here, list(part))]
+                    below = order if f in order else (*order, f)
+                    child = solve(inside, depth - 1, {**conditions, f: wide}, below)
+                    sums = {
+                        a | b: sums[a] + child[b] for a in sums for b in child if len(a) + len(b) <= problem.max_leaves
+                    }
+                for leaves, value in sums.items():
+                    if not trivial and len(leaves) == len(way) and value >= leaf - 1e-9:
+                        continue
+                    found[leaves] = min(value, found.get(leaves, math.inf))
+        return found
+
+    return solve(np.arange(codes.shape[1]), problem.max_depth, {}, ())

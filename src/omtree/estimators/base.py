@@ -25,11 +25,13 @@ from omtree.data.parsing.understand import given_readings, read_again
 from omtree.data.table import UNKNOWN, CodeArray, FloatArray
 from omtree.data.wording import counts_rows
 from omtree.deadline import Deadline
+from omtree.estimators.expert import Expert
 from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
 from omtree.fit.plan import Plan
 from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation, fit_sized
+from omtree.fit.workbench import Workbench
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import code_shares
 from omtree.model.contributions import Contributions
@@ -48,7 +50,7 @@ from omtree.sources.samples import Training
 from omtree.sources.target import check_numbers, check_weights
 
 
-class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
+class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     """Which rule answers for a row, and smaller models of the same family."""
 
     n_features_in_: int
@@ -122,8 +124,10 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
         self._mean_weight = 1.0 if counts_rows(masses) else ready.total / len(ready)
         if outcome.family is not None:
             self._family = outcome.family
+        self._bench = None
         if not is_elsewhere(X):
             self._code_shares = code_shares(outcome.problem.table, asked_features(outcome.rules, outcome.tree))
+            self._bench = Workbench(Plan.of(vars(self)), ready, objective, outcome.problem)
         if choice is not None:
             self.cv_results_, self.expectation_ = choice.results, choice.expectation
             self._expected_by_size = choice.by_size
@@ -319,6 +323,7 @@ class OptimalTreeBase(Contributions, FitParameters, ModelFaces, Exports, BaseEst
         if leaves in vars(self).get("_expected_by_size", {}):
             model.expectation_ = self._expected_by_size[leaves]
         model.tree_, model.rules_ = tree, tree.rules
+        model._bench = None if self._bench is None else self._bench.with_leaves(leaves)
         model.certificate_ = replace(
             self.certificate_,
             status=status,

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from sklearn.utils import check_random_state
 
-from omtree.constraints import Constraint, MetricLimit, Setting, check_constraints, restrict_features
+from omtree.constraints import Constraint, ConstraintCheck, MetricLimit, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
 from omtree.data.binning import Binning
 from omtree.data.table import MAX_CODES, Feature
@@ -34,6 +34,8 @@ from omtree.fit.search_space import search_space
 from omtree.fit.thresholds import ThresholdSearch, cuts_in_words
 from omtree.model.certificate import Certificate
 from omtree.model.rule_facts import Reader
+from omtree.model.rules import RuleSet
+from omtree.model.tree import Tree
 from omtree.objectives import Objective, Score
 from omtree.objectives.error import Error
 from omtree.problem.graph import Categories
@@ -115,6 +117,17 @@ class Plan:
         if outcome.found.status == "interrupted":
             warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=6)
         return outcome, samples
+
+    def fit_on(
+        self, training: Training, features: tuple[Feature, ...], objective: Objective, deadline: Deadline
+    ) -> tuple[Outcome, Certificate]:
+        """The best model over features whose thresholds are not chosen any more."""
+        setting = self._setting(training)
+        constraints = check_constraints(self.constraints, setting)
+        fixed = replace(self, binning="quantile")
+        restricted = restrict_features(constraints, features, setting)
+        outcome, samples = fixed._solve(training, restricted, objective, setting, deadline)
+        return outcome, self._certificate(outcome, samples, objective, deadline, training)
 
     @property
     def seed(self) -> int:
@@ -335,8 +348,22 @@ class Plan:
             ended=found.ended,
         )
         solved = deadline.elapsed
+        checks = self.check(certificate, rules, tree, problem, training, objective)
+        seconds = {**found.seconds, "check": deadline.elapsed - solved}
+        return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
+
+    def check(
+        self,
+        certificate: Certificate,
+        rules: RuleSet,
+        tree: Tree | None,
+        problem: Problem,
+        training: Training,
+        objective: Objective,
+    ) -> tuple[ConstraintCheck, ...]:
+        """How a model meets the constraints, after a check of all that its certificate claims."""
         used = {condition.feature for rule in rules for condition in rule.conditions}
-        checks = check(
+        return check(
             rules,
             certificate,
             training.codes(rules.features, used),
@@ -350,8 +377,6 @@ class Plan:
             samples=training.samples() if self.constraints else None,
             tree=tree if self.structure == "tree" else None,
         )
-        seconds = {**found.seconds, "check": deadline.elapsed - solved}
-        return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
 
 
 def _cuts(found: Solution, features: Sequence[Feature], training: Training) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from omtree.model.notebook_html import html_table
 if TYPE_CHECKING:
     from omtree.constraints.audit import ConstraintCheck
 
-#: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof.
-Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"]
+#: `stopped` means that a limit on iterations or columns, not on time, ended the work before a proof; an `alternative`
+#: is known not to be the best model.
+Status = Literal["optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible", "alternative"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Certificate:
 
     Attributes
     ----------
-    status : {"optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible"}
+    status : {"optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible", "alternative"}
         `optimal` is said only after a proof.
     value : float
         Loss of the model on the training rows.
@@ -196,6 +197,8 @@ class Certificate:
                 return f"stopped at a limit on the work: {verb}, and {rest}"
             case "interrupted":
                 return f"interrupted: {verb}, and {rest}"
+            case "alternative":
+                return f"another model: {verb}, and {rest}"
             case "infeasible":
                 return "infeasible: no model meets the limits and constraints"
 

@@ -45,6 +45,9 @@ def proof_sentences(certificate: Certificate) -> list[str]:
             sentences.append(f"It is proven that no other model of its kind{over} {less}.{among}")
         sentences.append("The proof is about the training data; new data can only be judged by a test on new data.")
         return sentences
+    if certificate.status == "alternative":
+        sentences.append(f"It is one of the alternatives to the best model: no model of its kind can {limit}.{among}")
+        return sentences
     why = {
         "gap_reached": "the gap that was asked for was reached",
         "time_limit": "the time limit was reached",

@@ -1,0 +1,395 @@
+#include "trees/general_nearby.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "trees/general_place.hpp"
+#include "trees/general_ways.hpp"
+
+namespace omtree {
+namespace general {
+namespace {
+
+struct KeyHash {
+    std::size_t operator()(const ConditionSet &key) const { return key.a ^ key.b; }
+};
+
+/// A tree for the rows of a box, or the first children of one.
+struct Part {
+    double value = 0.0;
+    ConditionSet leaves_hash; ///< the sum over the leaves: the same for the same leaves
+    int node = -1;            ///< of a whole tree
+    int link = -1;            ///< of the first children
+    int child = -1;           ///< the last child, where the link is that of those before
+    short leaves = 0;
+    bool plain = true; ///< of children: all are leaves; of a tree: it is a leaf
+};
+
+using Parts = std::vector<Part>;
+
+/// A node that many trees may share.
+struct SharedNode {
+    int label = 0;
+    int feature = -1;
+    bool complement = false;
+    std::vector<std::pair<int, int>> branches; ///< codes, child
+};
+
+class Nearby {
+  public:
+    Nearby(const NearbyTask &task, Control &control)
+        : task_(task), shared_(task.problem), searcher_(shared_, control),
+          places_(shared_, searcher_, task.problem.max_depth), screens_(task.problem.max_depth + 1) {
+        const int depth = task.problem.max_depth;
+        budgets_.assign(depth + 1, 1);
+        budgets_[depth] = shared_.most_leaves[depth];
+        for (int d = depth - 1; d > 0; --d) {
+            budgets_[d] = std::max(1, std::min(budgets_[d + 1] - 1, shared_.most_leaves[d]));
+        }
+    }
+
+    /// Caps that grow until there are enough trees.
+    NearbyResult run() {
+        NearbyResult result;
+        const int depth = task_.problem.max_depth;
+        const Place &whole = places_.whole(depth);
+        const double all = shared_.judge.bare_loss(whole.sums.data(), whole.rows);
+        const double unit = std::max(std::abs(all - task_.known) / 128, 4 * shared_.tolerance);
+        double cap = task_.most_trees < unlimited ? std::min(task_.cap, task_.known + unit) : task_.cap;
+        try {
+            for (double margin = unit;; margin *= 2) {
+                cap = std::min(task_.cap, margin > 256 * unit ? infinity : std::max(cap, task_.known + margin));
+                forget();
+                const Parts found = solve(whole, depth, cap);
+                take(found, cap, result);
+                if (overflow_ || cap >= task_.cap || found.size() >= task_.most_trees) {
+                    break;
+                }
+            }
+            result.finished = true;
+        } catch (const Stopped &) {
+            result.finished = false;
+        }
+        result.overflow = overflow_;
+        return result;
+    }
+
+    static constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
+
+  private:
+    struct Link {
+        int before;
+        int split; ///< in `splits`
+        int codes;
+        int child;
+        bool complement;
+    };
+    struct Box {
+        std::vector<int> splits; ///< their features
+        std::vector<Link> links;
+        Parts found;
+    };
+
+    void forget() {
+        memo_.clear();
+        remembered_ = 0;
+        nodes_.clear();
+        codes_of_.clear();
+        overflow_ = false;
+        for (int label = 0; label < shared_.judge.n_labels(); ++label) {
+            nodes_.push_back({label, -1, false, {}});
+        }
+    }
+
+    void take(const Parts &found, double cap, NearbyResult &result) {
+        const std::size_t n = std::min(found.size(), task_.most_trees);
+        result.losses.clear();
+        result.leaves.clear();
+        result.marks.clear();
+        result.trees.clear();
+        for (std::size_t i = 0; i < n; ++i) {
+            result.losses.push_back(found[i].value);
+            result.leaves.push_back(found[i].leaves);
+            result.marks.push_back(found[i].leaves_hash.a);
+            if (task_.shapes) {
+                write(found[i].node, result.trees.emplace_back());
+            }
+        }
+        const bool enough = n > 0 && n == task_.most_trees;
+        result.reached = enough ? std::min(cap, found[n - 1].value) : cap;
+        result.exhausted = cap == infinity && !enough && !overflow_;
+    }
+
+    static ConditionSet hash_of(double first, double second) {
+        const auto x = std::bit_cast<std::uint64_t>(first);
+        const auto y = std::bit_cast<std::uint64_t>(second);
+        const std::uint64_t both = ConditionSet::mix(x * 0x9e3779b97f4a7c15ull ^ ConditionSet::mix(y));
+        return {both, ConditionSet::mix(both ^ (y * 0xd6e8feb86659fd93ull) ^ x)};
+    }
+
+    /// All trees on the rows, which the path leads to, that cost at most `cap`, in the order of their losses.
+    Parts solve(const Place &place, int depth, double cap) {
+        Box box;
+        double leaf = infinity;
+        double paid = 0.0;
+        if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
+            leaf = add_leaf(place.sums.data(), place.rows, paid, cap, box.found);
+        }
+        for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
+            split(place, depth, f, cap, leaf, box);
+        }
+        tidy(box.found, true);
+        const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
+        for (Part &part : box.found) {
+            if (part.node < 0) {
+                part.node = node_of(box, part.link, label);
+                part.plain = false;
+            }
+        }
+        return std::move(box.found);
+    }
+
+    /// The loss of the rows as a leaf; infinite where they may not be one.
+    double add_leaf(const double *sums, RowNumbers rows, double paid, double cap, Parts &to) {
+        const Verdict verdict = shared_.judge.judge_tested(sums, rows, searcher_.path.conditions(), paid);
+        if (verdict.loss < infinity && verdict.loss <= cap + shared_.tolerance) {
+            const int n = shared_.n_statistics;
+            to.push_back({verdict.loss, hash_of(sums[n - 2], sums[n - 1]), verdict.label, -1, -1, 1, true});
+        }
+        return verdict.loss;
+    }
+
+    void split(const Place &place, int depth, int feature, double cap, double leaf, Box &box) {
+        Screen &screen = screens_[depth];
+        const double below = cap + 2 * shared_.tolerance;
+        if (places_.counted(depth) ? !searcher_.screen(place.counts, depth, budgets_[depth], feature, below, screen)
+                                   : !searcher_.screen(place.rows, depth, budgets_[depth], feature, below, screen)) {
+            return;
+        }
+        const Partition &partition = screen.partition;
+        const int budget = partition.budget();
+        const std::size_t width = budget + 1;
+        const Ways ways(partition, task_.problem.features[feature].family, screen.k, screen.missing,
+                        task_.problem.max_children);
+        const std::vector<double> after = ways.to_the_end(partition, budget);
+        const std::vector<double> before = ways.from_the_start(partition, budget);
+        std::vector<double> caps(partition.n_blocks(), -infinity);
+        for (const Ways::Step &step : ways.steps) {
+            double others = infinity;
+            for (int m = 0; m < budget; ++m) {
+                others = std::min(others, before[step.from * width + m] + after[step.to * width + budget - 1 - m]);
+            }
+            if (others < infinity) {
+                caps[step.block] = std::max(caps[step.block], cap - others);
+            }
+        }
+        const int number = static_cast<int>(box.splits.size());
+        box.splits.push_back(feature);
+        std::vector<std::shared_ptr<const Parts>> children(partition.n_blocks());
+        std::vector<int> codes(partition.n_blocks(), -1);
+        std::vector<Parts> found(ways.n_states);
+        found[0].push_back({});
+        int at = -1;
+        for (const Ways::Step &step : ways.steps) {
+            if (step.from != at) {
+                at = step.from;
+                tidy(found[at], false);
+            }
+            const int block = step.block;
+            if (found[at].empty() ||
+                caps[block] + shared_.tolerance < partition.value(block, partition.child_budget())) {
+                continue;
+            }
+            if (!children[block]) {
+                children[block] = child(depth, feature, screen, block, caps[block]);
+                if (!children[block]->empty()) {
+                    codes[block] = static_cast<int>(codes_of_.size());
+                    screen.codes(block, codes_of_.emplace_back());
+                }
+            }
+            combine(found[at], *children[block], &after[step.to * width], budget, cap,
+                    {0, number, codes[block], 0, partition.is_complement(block)}, box, found[step.to]);
+        }
+        for (const Part &part : found.back()) {
+            // Leaves that are no better than the one they are of are not another tree.
+            if (task_.trivial || !part.plain || part.value < leaf - shared_.tolerance) {
+                box.found.push_back(part);
+            }
+        }
+    }
+
+    /// Adds a child to every way so far; `after` is the least that the rest costs, by leaves.
+    void combine(const Parts &from, const Parts &child, const double *after, int budget, double cap, Link link,
+                 Box &box, Parts &to) {
+        const double most = cap + shared_.tolerance;
+        const std::size_t before = to.size();
+        std::size_t enough = 2 * before + 4096;
+        for (const Part &first : from) {
+            searcher_.check();
+            for (const Part &second : child) {
+                const double value = first.value + second.value;
+                const int leaves = first.leaves + second.leaves;
+                if (value + after[budget] > most) {
+                    break; // the children are in the order of their values
+                }
+                if (leaves > budget || value + after[budget - leaves] > most) {
+                    continue;
+                }
+                Part sum = first;
+                sum.value = value;
+                sum.leaves = static_cast<short>(leaves);
+                sum.leaves_hash.a += second.leaves_hash.a;
+                sum.leaves_hash.b += second.leaves_hash.b;
+                sum.child = second.node;
+                sum.plain = first.plain && second.plain;
+                to.push_back(sum);
+            }
+            if (to.size() > enough) {
+                tidy(to, false);
+                enough = 2 * to.size() + 4096;
+            }
+        }
+        for (Part &part : to) {
+            if (part.child >= 0) {
+                link.before = part.link;
+                link.child = std::exchange(part.child, -1);
+                part.link = static_cast<int>(box.links.size());
+                box.links.push_back(link);
+            }
+        }
+    }
+
+    /// In the order of their values, each once, without those of no use: wherever one of them would stand, enough
+    /// others of no more leaves would be at least as good. One that may end up trivial is no such other, but to its
+    /// like.
+    void tidy(Parts &parts, bool whole) {
+        if (parts.size() < 2) {
+            return;
+        }
+        std::stable_sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) {
+            return a.value != b.value ? a.value < b.value : a.leaves < b.leaves;
+        });
+        if (whole) {
+            seen_.clear();
+            std::erase_if(parts, [&](const Part &part) { return !seen_.insert(part.leaves_hash).second; });
+        }
+        if (parts.size() > task_.most_trees) {
+            const int most = shared_.problem.max_leaves;
+            any_.assign(most + 1, 0);
+            firm_.assign(most + 1, 0);
+            std::erase_if(parts, [&](const Part &part) {
+                // In a list of whole trees only a leaf can make its parent trivial.
+                const bool plain = whole ? part.node >= 0 : part.plain;
+                if ((plain ? any_ : firm_)[part.leaves] >= task_.most_trees) {
+                    return true;
+                }
+                for (int m = part.leaves; m <= most; ++m) {
+                    ++any_[m];
+                    firm_[m] += !plain;
+                }
+                return false;
+            });
+        }
+        if (parts.size() > task_.room) {
+            parts.resize(task_.room);
+            overflow_ = true;
+        }
+    }
+
+    std::shared_ptr<const Parts> child(int depth, int feature, const Screen &screen, int block, double cap) {
+        const int stride = shared_.n_statistics + 1;
+        std::vector<std::uint8_t> &codes = codes_;
+        screen.codes(block, codes);
+        sums_.assign(shared_.n_statistics, 0.0);
+        for (const std::uint8_t code : codes) {
+            for (int s = 0; s < shared_.n_statistics; ++s) {
+                sums_[s] += screen.histogram[code * stride + s];
+            }
+        }
+        if (depth == 1 && !shared_.by_rows) {
+            auto parts = std::make_shared<Parts>();
+            if (screen.complete) {
+                add_leaf(sums_.data(), {}, screen.paid, cap, *parts);
+            }
+            return parts;
+        }
+        const CodeMask mask = searcher_.mask_of(screen, feature, block);
+        const Path::Step step(searcher_.path, feature, mask);
+        ConditionSet key = searcher_.path.key();
+        key.b += depth;
+        const auto known = memo_.find(key);
+        if (known != memo_.end() && known->second.cap >= cap) {
+            return known->second.parts;
+        }
+        const auto parts =
+            std::make_shared<const Parts>(solve(places_.below(depth, feature, codes, mask, sums_), depth - 1, cap));
+        remembered_ += parts->size() + 4;
+        if (remembered_ * sizeof(Part) > task_.problem.cache_bytes) {
+            memo_.clear();
+            remembered_ = parts->size() + 4;
+        }
+        if (task_.problem.use_cache) {
+            memo_[key] = {cap, parts};
+        }
+        return parts;
+    }
+
+    int node_of(const Box &box, int link, int label) {
+        SharedNode node{label, box.splits[box.links[link].split], false, {}};
+        for (; link >= 0; link = box.links[link].before) {
+            const Link &last = box.links[link];
+            node.complement |= last.complement;
+            node.branches.emplace_back(last.codes, last.child);
+        }
+        std::reverse(node.branches.begin(), node.branches.end());
+        nodes_.push_back(std::move(node));
+        return static_cast<int>(nodes_.size()) - 1;
+    }
+
+    int write(int number, SearchTree &tree) const {
+        const SharedNode &node = nodes_[number];
+        const int position = static_cast<int>(tree.size());
+        tree.push_back({node.label, node.feature, node.complement, {}});
+        for (const auto &[codes, child] : node.branches) {
+            const int below = write(child, tree);
+            tree[position].branches.emplace_back(codes_of_[codes], below);
+        }
+        return position;
+    }
+
+    struct Known {
+        double cap;
+        std::shared_ptr<const Parts> parts;
+    };
+
+    const NearbyTask &task_;
+    Shared shared_;
+    Searcher searcher_;
+    Places places_;
+    std::vector<Screen> screens_; ///< by depth: of the feature that is split
+    std::vector<int> budgets_;    ///< most leaves by depth
+    std::vector<SharedNode> nodes_;
+    std::vector<std::vector<std::uint8_t>> codes_of_;
+    std::vector<std::uint8_t> codes_;
+    std::vector<double> sums_;
+    std::unordered_map<ConditionSet, Known, KeyHash> memo_;
+    std::unordered_set<ConditionSet, KeyHash> seen_;
+    std::vector<std::size_t> any_;
+    std::vector<std::size_t> firm_;
+    std::size_t remembered_ = 0;
+    bool overflow_ = false;
+};
+
+} // namespace
+} // namespace general
+
+NearbyResult nearby_trees(const NearbyTask &task, Control &control) {
+    return general::Nearby(task, control).run();
+}
+
+} // namespace omtree

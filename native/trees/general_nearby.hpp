@@ -1,0 +1,35 @@
+// The best different trees in order of their loss, and all of them within a margin.
+#pragma once
+
+#include <vector>
+
+#include "trees/general_search.hpp"
+
+namespace omtree {
+
+/// Two trees are the same where their leaves have the same rows. The last two statistics of the judge tell sets of rows
+/// apart: numbers drawn for every row, whose sums over a leaf have no rounding.
+struct NearbyTask {
+    GeneralProblem problem;
+    std::size_t most_trees = 0; ///< how many of the best are wanted
+    double known = 0.0;         ///< the loss of some tree: from here on the cap grows until there are enough
+    double cap = infinity;      ///< most that a tree may cost
+    bool trivial = false;       ///< whether a split into leaves may gain nothing
+    bool shapes = true;         ///< whether the trees are wanted, not their losses alone
+    std::size_t room = 0;       ///< most parts of trees that are kept in one list
+};
+
+struct NearbyResult {
+    std::vector<double> losses; ///< in order
+    std::vector<int> leaves;
+    std::vector<std::uint64_t> marks; ///< by which a tree is known again
+    std::vector<SearchTree> trees;
+    double reached = -infinity; ///< every tree that costs less is here
+    bool finished = false;      ///< false: the time was up
+    bool overflow = false;      ///< true: there was no room for all
+    bool exhausted = false;     ///< there are no other trees at all
+};
+
+NearbyResult nearby_trees(const NearbyTask &task, Control &control);
+
+} // namespace omtree

@@ -1,0 +1,71 @@
+"""What a model was fitted with, kept for questions that need another search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from omtree.constraints import Constraint
+from omtree.data.table import Feature
+from omtree.deadline import Deadline
+from omtree.engines.answers import Outcome
+from omtree.fit.plan import Plan
+from omtree.model.certificate import Certificate
+from omtree.model.rule_facts import Reader
+from omtree.model.tree import Tree
+from omtree.objectives import Objective
+from omtree.problem.problem import Problem
+from omtree.sources.samples import Training
+
+
+@dataclass(frozen=True, eq=False)
+class Workbench:
+    """The parts of a fit; a pickled model has none, since they hold the training rows.
+
+    Attributes
+    ----------
+    plan : Plan
+    training : Training
+    objective : Objective
+    problem : Problem
+        Of the model, with the thresholds that were chosen.
+    """
+
+    plan: Plan
+    training: Training
+    objective: Objective
+    problem: Problem
+
+    @property
+    def reader(self) -> Reader:
+        """What reads models off the rows."""
+        return Reader(self.problem, self.objective, self.training.target, self.training.weight)
+
+    def with_leaves(self, leaves: int) -> Workbench:
+        """The same for models of at most so many leaves."""
+        return replace(self, problem=replace(self.problem, max_leaves=leaves))
+
+    def features(self) -> tuple[Feature, ...]:
+        """Every column that varies, with the thresholds of the model where it was allowed to test the column."""
+        plan = self.plan
+        every, _ = self.training.features(plan.n_bins, "quantile", plan.categories == "groups")
+        chosen = {feature.name: feature for feature in self.problem.table.features}
+        return tuple(chosen.get(feature.name, feature) for feature in every)
+
+    def fit(self, constraints: Sequence[Constraint], deadline: Deadline) -> tuple[Outcome, Certificate]:
+        """The best model under other constraints, over the same thresholds."""
+        plan = replace(self.plan, constraints=tuple(constraints), max_leaves=self.problem.max_leaves)
+        return plan.fit_on(self.training, self.features(), self.objective, deadline)
+
+    def certified(self, tree: Tree, certificate: Certificate) -> Certificate:
+        """What is claimed about a tree of the problem, checked, with how it meets the constraints."""
+        parts = (tree.rules, tree, self.problem, self.training, self.objective)
+        return replace(certificate, constraints=self.plan.check(certificate, *parts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _gone, ()
+
+
+def _gone() -> None:
+    """What is left of a workbench in a pickled model."""
