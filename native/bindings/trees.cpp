@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "data/joint_counts.hpp"
+#include "trees/any_depth.hpp"
 #include "trees/binary.hpp"
 #include "trees/distant_tables.hpp"
 #include "trees/general_fronts.hpp"
@@ -95,7 +96,7 @@ void bind_search(nb::module_ &m) {
            const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
            int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
            double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size,
-           const std::optional<Prices> &prices) -> nb::object {
+           const std::optional<Prices> &prices, double leaf_price) -> nb::object {
             omtree::SearchProblem problem;
             set_loss(loss, static_cast<int>(counts.shape(1)), problem);
             for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -131,12 +132,16 @@ void bind_search(nb::module_ &m) {
                     return nb::none();
                 }
             }
+            if (leaf_price > 0.0 && !omtree::AnyDepthSearch::suits(problem)) {
+                return nb::none();
+            }
             omtree::Control control;
             control.until = moment(seconds);
             omtree::SearchResult result;
             const bool interrupted = interruptibly(control.cancelled, [&] {
-                result = prices ? omtree::BinarySearch(problem, paid, control).run()
-                                : omtree::search_trees(problem, control);
+                result = leaf_price > 0.0 ? omtree::AnyDepthSearch(problem, leaf_price, control).run()
+                         : prices         ? omtree::BinarySearch(problem, paid, control).run()
+                                          : omtree::search_trees(problem, control);
             });
             return search_answer(result, interrupted);
         },
@@ -144,7 +149,7 @@ void bind_search(nb::module_ &m) {
         nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
         nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
         nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
-        nb::arg("every_size"), nb::arg("prices").none());
+        nb::arg("every_size"), nb::arg("prices").none(), nb::arg("leaf_price") = 0.0);
 }
 
 /// Rows that Python knows how to count.

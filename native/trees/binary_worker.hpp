@@ -87,7 +87,7 @@ class BinarySearch::Worker {
         std::vector<int> places;
     };
 
-    void count_pairs(BitView bits, const std::uint64_t *mask, std::int32_t *counts);
+    void count_pairs(const BitView &bits, const std::uint64_t *mask, std::int32_t *counts);
     void bound_sides(const BitNode &node, const Context &context, int column, int sizes, std::vector<double> &in,
                      std::vector<double> &out) const;
     int feature_of(const BitNode &node, int column) const { return search_.columns_[node.columns[column]].feature; }

@@ -24,6 +24,8 @@ struct ConditionSet {
         a += mix(x);
         b += mix(x ^ 0xd6e8feb86659fd93ull);
     }
+    /// The set without a part of it.
+    ConditionSet without(const ConditionSet &part) const { return {a - part.a, b - part.b}; }
     static std::uint64_t mix(std::uint64_t x) {
         x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
         x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;

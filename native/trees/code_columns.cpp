@@ -167,4 +167,28 @@ void compress_node(const BitNode &parent, const std::uint64_t *mask, const std::
     child.transpose();
 }
 
+void count_in_steps(BitView bits, const std::uint64_t *mask, std::int32_t *counts, const std::function<void()> &check) {
+    // So many words of all columns take some milliseconds.
+    constexpr double at_once = 1e7;
+    const double pairs = 0.5 * bits.n_columns * bits.n_columns;
+    const int words = static_cast<int>(std::max(8.0, std::min<double>(bits.n_words, at_once / std::max(1.0, pairs))));
+    if (words >= bits.n_words) {
+        kernels().count_pairs(bits, mask, counts);
+        return;
+    }
+    const Segment *segments = bits.segments;
+    const int n_segments = bits.n_segments;
+    Segment part;
+    bits.segments = &part;
+    bits.n_segments = 1;
+    for (int s = 0; s < n_segments; ++s) {
+        part = segments[s];
+        for (; part.begin < segments[s].end; part.begin = part.end) {
+            check();
+            part.end = std::min(part.begin + words, segments[s].end);
+            kernels().count_pairs(bits, mask, counts);
+        }
+    }
+}
+
 } // namespace omtree

@@ -66,4 +66,7 @@ BitNode bit_root(const SearchProblem &problem, const std::vector<SplitColumn> &c
 /// The samples of `parent` in the mask, with the columns at these places. Counts are left to the caller.
 void compress_node(const BitNode &parent, const std::uint64_t *mask, const std::vector<int> &places, BitNode &child);
 
+/// Joint counts of the columns, added to `counts`; those of many samples in steps, with a call of `check` before each.
+void count_in_steps(BitView bits, const std::uint64_t *mask, std::int32_t *counts, const std::function<void()> &check);
+
 } // namespace omtree

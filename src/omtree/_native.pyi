@@ -132,6 +132,7 @@ def search_trees(
     counting: str,
     every_size: bool,
     prices: tuple[Sequence[float], Sequence[float], Sequence[int], float, float] | None,
+    leaf_price: float = 0.0,
 ) -> (
     tuple[
         list[float],

@@ -305,6 +305,45 @@ def best_trees(
     return solve(np.arange(codes.shape[1]), max_depth, frozenset())
 
 
+def best_trees_of_any_depth(
+    codes: np.ndarray,
+    counts: np.ndarray,
+    features: Sequence[Feature],
+    costs: np.ndarray,
+    min_support: float,
+    splits: str = "multiway",
+) -> list[float]:
+    """Least loss of a tree with at most 1, 2, ... leaves, as many as there are rows, whatever its depth.
+
+    A feature may be split again further down, also into more than two parts.
+    """
+    row_costs = counts @ costs
+    weight = counts.sum(axis=1)
+    most = codes.shape[1]
+    solved: dict[bytes, list[float]] = {}
+
+    def solve(rows: np.ndarray) -> list[float]:
+        if rows.tobytes() in solved:
+            return solved[rows.tobytes()]
+        enough = weight[rows].sum() >= min_support - TOLERANCE
+        best = [float(row_costs[rows].sum(axis=0).min()) if enough else math.inf] * most
+        for position, feature in enumerate(features):
+            here = codes[position, rows]
+            present = frozenset(here.tolist())
+            parts = {allowed & present for allowed in conditions(feature)} - {frozenset(), present}
+            for way in partitions(present, parts):
+                if splits == "binary" and len(way) > 2:
+                    continue
+                total = [0.0] + [math.inf] * most
+                for part in way:
+                    total = _share_leaves(total, solve(rows[np.isin(here, list(part))]))
+                best = [min(a, b) for a, b in zip(best, total[1:], strict=True)]
+        solved[rows.tobytes()] = list(itertools.accumulate(best, min))
+        return solved[rows.tobytes()]
+
+    return solve(np.arange(most))
+
+
 def _share_leaves(total: list[float], child: list[float]) -> list[float]:
     """Best sums when the leaves are shared: ``total[m]`` for m = 0, 1, ...; ``child[m - 1]`` for m = 1, 2, ..."""
     return [

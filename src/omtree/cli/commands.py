@@ -77,19 +77,25 @@ def omtree(
     """Fit the best small decision tree to a table, with a proof of how good it is, and use it."""
 
 
-def _leaves(text: str) -> int | str:
-    """A number of leaves, or "auto"."""
-    return int(text) if text.isascii() and text.isdigit() else text
+def _leaves(text: str | None) -> int | str | None:
+    """A number of leaves, "auto", or no limit."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
 @app.command()
 def fit(
     data: FitData,
     target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
-    depth: Annotated[int, typer.Option("--depth", "-d", help="Most conditions in one rule.")] = 3,
+    depth: Annotated[
+        int | None, typer.Option("--depth", "-d", help="Most conditions in one rule; 3, or any with --leaf-price.")
+    ] = None,
     leaves: Annotated[
-        str, typer.Option("--leaves", "-l", metavar="N", help="Most rules; auto: chosen by cross-validation.")
-    ] = "auto",
+        str | None,
+        typer.Option("--leaves", "-l", metavar="N", help="Most rules; auto, the usual: chosen by cross-validation."),
+    ] = None,
+    leaf_price: Annotated[
+        float, typer.Option(metavar="SHARE", help="What one more leaf must save, as a share of all rows.")
+    ] = 0.0,
     cv: Annotated[
         int | None, typer.Option(metavar="N", help="Folds of the cross-validation; 5 where the size is chosen.")
     ] = None,
@@ -176,8 +182,9 @@ def fit(
             target=target,
             task=task,
             parameters={
-                "max_depth": depth,
-                "max_leaves": _leaves(leaves),
+                "max_depth": depth if depth is not None or leaf_price > 0 else 3,
+                "max_leaves": _leaves(leaves if leaves is not None or leaf_price > 0 else "auto"),
+                "leaf_price": leaf_price,
                 "cv": cv,
                 "min_samples_leaf": int(min_leaf) if min_leaf >= 1 else min_leaf,
                 "structure": structure,

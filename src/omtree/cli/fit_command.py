@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _OPTIONS = {
     "max_depth": "--depth",
     "max_leaves": "--leaves",
+    "leaf_price": "--leaf-price",
     "min_samples_leaf": "--min-leaf",
     "time_limit": "--time-limit",
     "n_bins": "--bins",

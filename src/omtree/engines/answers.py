@@ -76,14 +76,14 @@ class Outcome:
             tree = Tree.from_node(answer.root, reader)
             return cls(reader.problem, answer.solution, tree.rules, tree, rounds)
         family = TreeFamily(answer.root, answer.n_sizes, answer.sizes, reader)
-        return cls(reader.problem, answer.solution, family.largest.rules, family.largest, rounds, family)
+        return cls(reader.problem, answer.solution, family.fitted.rules, family.fitted, rounds, family)
 
     def at_size(self, leaves: int) -> Outcome:
         """The best model with at most this many leaves of the same family, and what is known about it."""
         assert self.family is not None
         value = float(self.family.losses[leaves - 1])
         # A bound for larger trees holds for smaller ones as well.
-        bound = value if self.family.proven else self.found.bound
+        bound = self.family.bound(leaves, self.found.bound)
         status = self.found.status
         if value <= bound:
             status = "optimal"

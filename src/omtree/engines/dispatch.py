@@ -16,6 +16,7 @@ from omtree.engines.answers import TreeAnswer
 from omtree.engines.reductions.additive import Additive, BestScore
 from omtree.engines.reductions.conflicts import Attempt, solve_conflicts
 from omtree.engines.reductions.curved_limits import solve_curved
+from omtree.engines.reductions.leaf_prices import best_for_price
 from omtree.engines.reductions.listed_trees import solve_summed
 from omtree.engines.reductions.scores import best_score
 from omtree.engines.reductions.tree_master import Priced, TreeMaster, close_gap
@@ -171,16 +172,18 @@ class TreeSolver:
             return self._summed(problem, deadline)
         if problem.model_limits:
             return self._constrained(problem, deadline)
+        if problem.leaf_price > 0.0:
+            find = partial(
+                trees.solve_any_depth, splits=self.splits, max_children=self.max_children, cache_mb=self.cache_mb
+            )
+            return best_for_price(problem, deadline, find, partial(self._search, every_size=True), self._solution)
         found = self._search(problem, deadline, every_size=False)
         if found.tree is None:
             reason = "No leaf can have the weight that min_samples_leaf asks for; lower it."
             if not problem.limits.empty:
                 reason = "No tree meets the constraints on its rules; relax some of them."
             return TreeAnswer(Solution((), "infeasible", math.inf, math.inf, reason=reason), None)
-        status: Status = "interrupted" if found.interrupted else found.status
-        if status == "time_limit" and found.value - found.bound <= self.gap * found.value:
-            status = "optimal" if found.value <= found.bound else "gap_reached"
-        solution = Solution((), status, found.value, found.bound, seconds={"search": found.seconds})
+        solution = self._solution(found, found.value, found.bound)
         if problem.counts is not None:
             return TreeAnswer(solution, found.tree)
         # A single leaf pays for no test: without other limits it is missing only where it was not asked for.
@@ -191,6 +194,13 @@ class TreeSolver:
         return TreeAnswer(
             solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
         )
+
+    def _solution(self, found: trees.TreeSolution, value: float, bound: float) -> Solution:
+        """What a search came to, in the common terms."""
+        status: Status = "interrupted" if found.interrupted else found.status
+        if status == "time_limit" and value - bound <= self.gap * value:
+            status = "optimal" if value <= bound else "gap_reached"
+        return Solution((), status, value, bound, seconds={"search": found.seconds})
 
     def sizes_on_grid(self, problem: Problem, root: Node, value: float, deadline: Deadline) -> SizedTrees:
         """The best trees of all sizes over the thresholds of a problem, where its best tree is from all cuts.

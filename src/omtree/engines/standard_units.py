@@ -87,6 +87,7 @@ def in_units(problem: Problem) -> InUnits:
         model_limits=tuple(replace(row, at_least=row.at_least / by) for row in problem.model_limits),
         curved=tuple(_curved(limit, by) for limit in problem.curved),
         limits=_limits(problem, by, unit),
+        leaf_price=problem.leaf_price / unit,
     )
     return InUnits(scaled, unit)
 

@@ -225,7 +225,11 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
 
     @property
     def loss_by_leaves_(self) -> FloatArray:
-        """The best loss with at most 1, 2, ... leaves."""
+        """The best loss with at most 1, 2, ... leaves.
+
+        Of trees of any depth with a `leaf_price` it is the loss of the best tree for some price: a size that is the
+        best for none has the loss of the next smaller one that is.
+        """
         family: TreeFamily | None = vars(self).get("_family")
         if family is None:
             raise AttributeError(
@@ -310,15 +314,15 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
             raise ValueError(f"No tree with at most {leaves} leaves meets the constraints; use more leaves.")
         tree = family.tree(leaves)
         value = float(self.loss_by_leaves_[leaves - 1])
-        # A bound for larger trees holds for smaller ones as well.
-        bound = value if family.proven else self.certificate_.bound
+        # A bound for larger trees holds for smaller ones as well, and they pay for fewer leaves.
+        bound = family.bound(leaves, self.certificate_.bound - self.certificate_.leaf_price * leaves)
         status = self.certificate_.status
         if value <= bound:
             status = "optimal"
         elif status in ("optimal", "gap_reached"):
-            status = "time_limit"
+            status = "stopped" if self.certificate_.leaf_price else "time_limit"
         model = copy.copy(self)
-        model.max_leaves = leaves
+        model.max_leaves, model.leaf_price = leaves, 0.0
         model.__dict__.pop("expectation_", None)
         if leaves in vars(self).get("_expected_by_size", {}):
             model.expectation_ = self._expected_by_size[leaves]
@@ -328,7 +332,8 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
             self.certificate_,
             status=status,
             value=value,
-            bound=bound,
+            bound=min(bound, value),
+            leaf_price=0.0,
             leaves=tree.n_leaves,
             depth=tree.depth,
             search_space=smaller_space(self.certificate_.search_space, leaves),

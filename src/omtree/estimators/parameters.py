@@ -148,10 +148,10 @@ def least_support(min_samples_leaf: float, weight: float) -> float:
     return float(min_samples_leaf)
 
 
-def most_leaves(max_leaves: int | None, max_depth: int, n_samples: int) -> int:
+def most_leaves(max_leaves: int | None, max_depth: int | None, n_samples: int) -> int:
     """The most rules of a model: ``2**max_depth`` unless given, and never more than rows."""
     if max_leaves is None:
-        return n_samples if max_depth > 60 else min(2**max_depth, n_samples)
+        return n_samples if max_depth is None or max_depth > 60 else min(2**max_depth, n_samples)
     if max_leaves > n_samples:
         raise ValueError(f"max_leaves={max_leaves!r} is more than the {n_samples} rows of the data; use fewer leaves.")
     return int(max_leaves)
@@ -212,7 +212,12 @@ def _quoted(value: Any) -> str:
 class FitParameters:
     """The parameters of a fit, whatever is predicted."""
 
-    max_depth: int = parameter(3, "int", "Most conditions in one rule.", whole(1))
+    max_depth: int | None = parameter(
+        3,
+        "int or None",
+        "Most conditions in one rule; None sets no limit, where `max_leaves` or `leaf_price` does.",
+        whole(1, none=True),
+    )
     max_leaves: int | Literal["auto"] | None = parameter(
         None,
         'int, "auto" or None',
@@ -220,6 +225,14 @@ class FitParameters:
         "on rows held out, found by cross-validation; each fold is one search, which gives the best trees of all "
         "sizes.",
         fits(_are_leaves, "None, 'auto' or a whole number of at least 1"),
+    )
+    leaf_price: float = parameter(
+        0.0,
+        "float",
+        "Trees only: what one more leaf must save, as a share of the loss of a model that is wrong about every row (of "
+        "one that predicts the mean everywhere, for a regressor). The tree of least loss and price of its leaves is "
+        "sought within the other limits on its size; without those (``max_depth=None``) among all trees.",
+        fits(lambda value: is_number(value) and 0 <= value < 1, "a fraction of at least 0 and below 1"),
     )
     min_samples_leaf: float = parameter(
         0.01,

@@ -136,8 +136,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     model.graph_ = FeatureGraph(features, document["graph"]["categories"], document["graph"]["order"])
     model.rules_, model.tree_ = model_in(document["model"], features, labels)
     if document["sizes"] is not None:
-        trees, losses = _sizes_in(document["sizes"], features, labels)
-        model._family = BuiltFamily(trees, losses, proven=bool(document["sizes"]["proven"]))
+        model._family = _sizes_in(document["sizes"], features, labels)
     model.certificate_ = _certificate_in(document["certificate"])
     if document.get("code_shares"):
         model._code_shares = shares_in(document["code_shares"], features)
@@ -276,20 +275,22 @@ def _sizes_out(family: TreeFamily) -> dict[str, Any]:
     return {
         "proven": family.proven,
         "losses": to_plain(family.losses),
+        **({} if family.bounds is None else {"bounds": to_plain(family.bounds)}),
         "tree_of_size": [place[id(tree)] for tree in trees],
         "trees": [model_out(tree.rules, tree) for tree in different],
     }
 
 
-def _sizes_in(
-    document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
-) -> tuple[list[Tree], list[float]]:
+def _sizes_in(document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]) -> BuiltFamily:
     different = [model_in(each, features, classes)[1] for each in listed(document["trees"])]
     trees = [different[whole(position, len(different))] for position in listed(document["tree_of_size"])]
     losses = [number(loss) for loss in listed(document["losses"])]
-    if len(losses) != len(trees) or not trees:
+    # Only trees with a price per leaf have bounds beside their losses.
+    bounds = [number(bound) for bound in listed(document["bounds"])] if "bounds" in document else None
+    if len(losses) != len(trees) or not trees or (bounds is not None and len(bounds) != len(trees)):
         raise ValueError("there is not one loss per size")
-    return [tree for tree in trees if tree is not None], losses
+    built = [tree for tree in trees if tree is not None]
+    return BuiltFamily(built, losses, proven=bool(document["proven"]), bounds=bounds)
 
 
 def _certificate_in(document: Sequence[Any]) -> Certificate:

@@ -33,6 +33,7 @@ def check(
     constraints: Sequence[Constraint] = (),
     samples: Samples | None = None,
     tree: Tree | None = None,
+    leaf_price: float = 0.0,
 ) -> tuple[ConstraintCheck, ...]:
     """Recompute what a certificate claims and complain about the first thing that is wrong.
 
@@ -53,6 +54,8 @@ def check(
         As constraints see them; needed with `constraints` only.
     tree : Tree, optional
         Where the model was asked for as a tree.
+    leaf_price : float
+        What one more leaf must save, as a share of the largest loss.
 
     Returns
     -------
@@ -101,7 +104,9 @@ def check(
         raise CertificateError(
             f"The model has {len(rules)} rules; the certificate says {certificate.leaves}, the limit is {max_leaves}."
         )
-    _same("the value", certificate.value, value + _paid(rules, constraints), tolerance)
+    price = leaf_price * _most_loss(class_weights.sum(axis=0), whole, objective) if leaf_price > 0 else 0.0
+    _same("the price of a leaf", certificate.leaf_price, price, tolerance)
+    _same("the value", certificate.value, value + _paid(rules, constraints) + price * len(rules), tolerance)
     if certificate.bound > certificate.value + tolerance:
         raise CertificateError(f"The bound {certificate.bound} is above the value {certificate.value}.")
     if certificate.status == "optimal" and certificate.value - certificate.bound > 1e-6 * certificate.value + tolerance:
@@ -205,6 +210,14 @@ def _loss_of_all(class_totals: FloatArray, target: Target, weight: FloatArray, o
     if isinstance(objective, LabelCosts):
         return float((class_totals @ objective.matrix(class_totals)).max())
     return abs(objective.loss(RuleStatistics(class_totals, target.classes.tolist())))
+
+
+def _most_loss(class_totals: FloatArray, whole: float, objective: Objective) -> float:
+    """What a model costs that is wrong about every sample, or that has one rule where no label is wrong."""
+    if not isinstance(objective, LabelCosts):
+        return whole
+    dearest = [max(costs) for costs in objective.matrix(class_totals).tolist()]
+    return float(sum(total * cost for total, cost in zip(class_totals, dearest, strict=True)))
 
 
 def _number_losses(

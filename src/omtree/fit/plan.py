@@ -56,8 +56,9 @@ LEAST_REASON_SECONDS = 0.5
 class Plan:
     """The parameters of an estimator that a fit follows; they mean what they mean there."""
 
-    max_depth: int
+    max_depth: int | None
     max_leaves: int | None
+    leaf_price: float
     min_samples_leaf: float
     structure: Literal["rules", "tree"]
     constraints: Sequence[Constraint]
@@ -78,6 +79,7 @@ class Plan:
     def of(cls, parameters: Mapping[str, Any]) -> Plan:
         """The plan in an estimator's parameters; a size that is to be chosen has no limit but the depth yet."""
         values = {name: parameters[name] for name in cls.__dataclass_fields__}
+        _check_size(values)
         return cls(**{**values, "max_leaves": None if values["max_leaves"] == "auto" else values["max_leaves"]})
 
     def fit(
@@ -97,6 +99,10 @@ class Plan:
     ) -> tuple[Outcome, Training]:
         """The best model, and the samples it was read off; where there is none, with `reasons` why."""
         objective.check(training.target)
+        if self.leaf_price > 0 and isinstance(objective, Score):
+            raise ValueError(f"{objective.name} does not add up over leaves, so that none can cost; use leaf_price=0.")
+        if self.leaf_price > 0 and training.target.charges is not None:
+            raise ValueError("What answers cost row by row has no share that a leaf could cost; use leaf_price=0.")
         check_losses(objective, training.target, training.weight)
         setting = self._setting(training)
         constraints = check_constraints(self.constraints, setting)
@@ -151,7 +157,10 @@ class Plan:
     def most_conditions(self, training: Training) -> int:
         """The most conditions that a rule of these samples can have; the kernel's numbers end somewhere."""
         most = len(training.columns) if self.structure == "rules" else len(training)
-        return min(int(self.max_depth), max(1, most))
+        if self.structure == "tree" and self.max_depth is None and self.max_leaves is not None:
+            # Each level has a leaf of its own.
+            most = min(most, self.max_leaves - 1)
+        return max(1, most) if self.max_depth is None else min(int(self.max_depth), max(1, most))
 
     def most_leaves(self, training: Training) -> int:
         """The most leaves that a model of these samples may have."""
@@ -226,7 +235,7 @@ class Plan:
 
     def _over_all_cuts(self, training: Training, objective: Objective, setting: Setting) -> bool:
         """Whether the tree is sought over all cuts of the raw values."""
-        if self.binning != "exact" or self.structure != "tree" or self.preset is not None:
+        if self.binning != "exact" or self.structure != "tree" or self.preset is not None or self.leaf_price > 0:
             return False
         pose = self._pose(training, objective, setting, None)
         return is_for_all_cuts(objective, training, pose, self.splits, self.max_children)
@@ -235,6 +244,8 @@ class Plan:
         """The search for quick trees, where these minimise what is wanted and may be the answer."""
         if isinstance(objective, Score) or self.preset is not None or (self.constraints and self.structure == "tree"):
             return None
+        if self.leaf_price > 0:
+            return None  # those have no prices
         if self.structure == "rules":
             return QuickTrees(pose, "multiway", None, self.gap, seed)
         return QuickTrees(pose, self.splits, self.max_children, self.gap, seed)
@@ -256,6 +267,7 @@ class Plan:
             order=order,
             constraints=tuple(self.constraints),
             setting=setting,
+            leaf_price=float(self.leaf_price),
         )
 
     def _conditions(self) -> Categories:
@@ -329,6 +341,7 @@ class Plan:
             unit=f"{objective.unit} plus the price of the tests" if priced else objective.unit,
             counted=objective.counted and not priced,
             score=objective.name if isinstance(objective, Score) else "",
+            leaf_price=problem.leaf_price,
             structure=self.structure,
             leaves=len(rules),
             depth=tree.depth if self.structure == "tree" and tree is not None else rules.depth,
@@ -376,7 +389,19 @@ class Plan:
             constraints=tuple(self.constraints),
             samples=training.samples() if self.constraints else None,
             tree=tree if self.structure == "tree" else None,
+            leaf_price=float(self.leaf_price),
         )
+
+
+def _check_size(values: Mapping[str, Any]) -> None:
+    """Complain about limits on the size of a model that do not go together."""
+    if values["leaf_price"] > 0:
+        if values["structure"] != "tree":
+            raise ValueError("leaf_price is for trees; use structure='tree', or limit the rules by max_leaves.")
+        if values["max_leaves"] == "auto":
+            raise ValueError("max_leaves='auto' chooses a size by itself; leave it out, or leaf_price.")
+    elif values["max_depth"] is None and values["max_leaves"] in (None, "auto"):
+        raise ValueError("max_depth=None needs another limit on the size of the model; give max_leaves or leaf_price.")
 
 
 def _cuts(found: Solution, features: Sequence[Feature], training: Training) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from omtree.data.table import Feature, FloatArray, Table
 from omtree.fit.representable import check_losses
 from omtree.objectives import Objective, RuleStatistics
 from omtree.problem.graph import Categories, FeatureGraph
+from omtree.problem.loss_scale import most_loss
 from omtree.problem.losses import LinearLoss, Loss, RowLoss, RowNumbers
 from omtree.problem.problem import Path, Problem
 from omtree.sources.distant import CountedTraining
@@ -41,6 +42,8 @@ class Pose:
         Checked against the setting.
     setting : Setting or None
         Needed where there are constraints.
+    leaf_price : float
+        What one more leaf must save, as a share of the largest loss.
     relaxed : bool
         Leave out what constraints demand of rules and models; which features and values there are stays.
     """
@@ -54,6 +57,7 @@ class Pose:
     order: Sequence[int] | None
     constraints: Sequence[Constraint] = ()
     setting: Setting | None = None
+    leaf_price: float = 0.0
     relaxed: bool = False
 
     def __call__(self, training: Training, features: tuple[Feature, ...]) -> Problem:
@@ -93,8 +97,15 @@ class Pose:
                 )
             loss = LinearLoss(self._costs_of_strata(loss.costs, counted, training.target))
         problem = Problem(table, graph, loss, self.max_depth, self.max_leaves, support)
+        if self.leaf_price > 0.0:
+            problem = replace(problem, leaf_price=self.leaf_price * most_loss(problem))
         if compiled is None:
             return problem
+        sums = compiled.sums(table)
+        if self.leaf_price > 0.0 and (compiled.model_limits or compiled.curved or compiled.monotone or sums):
+            raise ValueError(
+                "leaf_price goes with constraints on single rules only; leave it out, or those over the whole model."
+            )
         model_limits = compiled.model_limits
         if training.target.charges is not None:
             # What the answers cost comes before the strata, and counts for no limit.
@@ -110,12 +121,12 @@ class Pose:
             class_of_stratum=None if counted is None or training.target.charges is not None else counted.label,
             conflict=self._conflict(compiled.monotone, table, training),
             curved=compiled.curved,
-            sums=compiled.sums(table),
+            sums=sums,
         )
 
     def _loss_of_counts(self, training: CountedTraining) -> Loss | None:
         """What a rule costs, where the joint counts of its rows are all that is needed to find the model."""
-        if self.constraints or (self.setting is not None and self.setting.structure == "rules"):
+        if self.constraints or self.leaf_price > 0 or (self.setting is not None and self.setting.structure == "rules"):
             return None
         return self.objective.of_counts(training.counts.totals)
 

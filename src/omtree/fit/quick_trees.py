@@ -202,7 +202,7 @@ def with_thresholds(features: Sequence[Feature], root: RawNode, most: float = ma
 def predicted_steps(n_rows: int, features: Sequence[Feature], max_depth: int, splits: Splits) -> float:
     """About how many steps an exact search takes; what bounds save is not known before."""
     conditions = sum(_conditions(feature, splits) for feature in features)
-    return float(n_rows) * len(features) * conditions ** max(0, max_depth - 2)
+    return float(n_rows) * len(features) * conditions ** min(max(0, max_depth - 2), 40)
 
 
 def _conditions(feature: Feature, splits: Splits) -> float:

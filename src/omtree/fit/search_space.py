@@ -7,6 +7,8 @@ from typing import Literal
 
 from omtree.problem.problem import Problem
 
+_ANY_NUMBER = "any number of leaves"
+
 
 def search_space(
     problem: Problem,
@@ -30,7 +32,10 @@ def search_space(
     """
     features = problem.table.features
     if structure == "tree":
-        kind = f"all {splits} trees of depth at most {problem.max_depth} and {_leaf_limit(problem.max_leaves)}"
+        limits = f"depth at most {problem.max_depth} and {_leaf_limit(problem.max_leaves)}"
+        if problem.leaf_price > 0 and problem.any_size:
+            limits = f"any depth and {_ANY_NUMBER}"
+        kind = f"all {splits} trees of {limits}"
     else:
         kind = (
             f"all sets of at most {problem.max_leaves:,} disjoint rules "
@@ -49,7 +54,7 @@ def smaller_space(space: str, leaves: int) -> str:
     >>> smaller_space("all binary trees of depth at most 3 and at most 8 leaves over 9 conditions", 1)
     'all binary trees of depth at most 3 and at most 1 leaf over 9 conditions'
     """
-    return re.sub(r"at most [\d,]+ lea(f|ves)\b", _leaf_limit(leaves), space, count=1)
+    return re.sub(rf"at most [\d,]+ lea(f|ves)\b|{_ANY_NUMBER}", _leaf_limit(leaves), space, count=1)
 
 
 def _leaf_limit(leaves: int) -> str:

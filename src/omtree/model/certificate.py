@@ -30,9 +30,9 @@ class Certificate:
     status : {"optimal", "gap_reached", "time_limit", "stopped", "interrupted", "infeasible", "alternative"}
         `optimal` is said only after a proof.
     value : float
-        Loss of the model on the training rows.
+        Loss of the model on the training rows, with the price of its leaves.
     bound : float
-        No model of the search space has a smaller loss than this.
+        No model of the search space has a smaller value than this.
     weight : float
         Sample weight of all training rows.
     unit : str
@@ -41,6 +41,8 @@ class Certificate:
         Whether the loss counts something, such as errors.
     score : str
         The score of which the loss is one minus, such as F1; empty where it is none.
+    leaf_price : float
+        What every leaf adds to the value.
     structure : {"rules", "tree"}
     leaves, depth : int
         Rules (leaves) of the model, and most conditions in one.
@@ -86,6 +88,7 @@ class Certificate:
     unit: str = "errors"
     counted: bool = True
     score: str = ""
+    leaf_price: float = 0.0
     structure: Literal["rules", "tree"] = "rules"
     leaves: int = 0
     depth: int = 0
@@ -106,6 +109,14 @@ class Certificate:
     def gap(self) -> float:
         """``(value - bound) / value``; 0 when the two are equal."""
         return _relative(self.value, self.bound)
+
+    @property
+    def loss(self) -> float:
+        """Loss of the model on the training rows."""
+        if not self.leaf_price or self.value <= 0:
+            return self.value
+        # Beyond the digits of the value the difference is rounding.
+        return round(self.value - self.leaf_price * self.leaves, 12 - math.ceil(math.log10(self.value)))
 
     @property
     def lp_gap(self) -> float | None:
@@ -135,10 +146,10 @@ class Certificate:
         return html_table((), [pair if len(pair) == 2 else ["", *pair] for pair in pairs], verdict)
 
     def __str__(self) -> str:
-        value = number(self.value)
+        value = number(self.loss)
         if self.counted:
             value += f" of {number(self.weight)}"
-            value += f" ({100 * self.value / self.weight:.1f} %)" if self.weight > 0 else ""
+            value += f" ({100 * self.loss / self.weight:.1f} %)" if self.weight > 0 else ""
         if self.structure == "tree":
             size = f"{_count(self.leaves, 'leaf', 'leaves')}, depth {self.depth}"
         else:
@@ -148,8 +159,10 @@ class Certificate:
             lines = [(self.score, number(1.0 - self.value)), ("upper bound", number(1.0 - self.bound))]
         else:
             if self.is_squared:
-                value += f" (root mean square {number(self.root_mean(self.value))})"
+                value += f" (root mean square {number(self.root_mean(self.loss))})"
             lines = [(self.unit, value), ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)")]
+            if self.leaf_price:
+                lines.insert(1, ("with prices", f"{number(self.value)}, {number(self.leaf_price)} for a leaf"))
         if self.lp_value is not None and self.lp_gap is not None:
             lines.append(("LP value", f"{number(self.lp_value)} (gap to it {100 * self.lp_gap:.1f} %)"))
         lines.append(("model", size))
@@ -172,7 +185,13 @@ class Certificate:
         """What is proven, in a sentence."""
         value, bound = number(self.value), number(self.bound)
         model = self._compared
-        if self.counted:
+        if self.leaf_price:
+            size = _count(self.leaves, "leaf", "leaves")
+            parts = (number(self.loss), self.unit_of(self.loss))
+            loss = " ".join(parts if self.counted else parts[::-1])
+            verb = f"the model costs {value}, {loss} and {number(self.leaf_price)} for each of its {size}"
+            none, rest = f"no {model} costs less", f"no {model} costs less than {bound}"
+        elif self.counted:
             verb = f"the model makes {value} {self.unit_of(self.value)}"
             none, rest = f"no {model} can make fewer", f"no {model} can make fewer than {bound}"
         elif self.score:

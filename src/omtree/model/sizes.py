@@ -22,15 +22,19 @@ class SizedTrees:
         Never increasing; infinite where there is no tree.
     proven : bool
         Whether the loss of every size is proven, not that of the largest tree alone.
+    bounds : sequence of float or None
+        Where not every size is proven: what no tree of each undercuts, if that is known.
     """
 
     roots: Sequence[Node | None]
     losses: Sequence[float]
     proven: bool
+    bounds: Sequence[float] | None = None
 
     def times(self, unit: float) -> SizedTrees:
         """The same with losses in other units, of which one is so many of those."""
-        return replace(self, losses=[loss * unit for loss in self.losses])
+        bounds = None if self.bounds is None else [bound * unit for bound in self.bounds]
+        return replace(self, losses=[loss * unit for loss in self.losses], bounds=bounds)
 
 
 class TreeFamily:
@@ -39,9 +43,9 @@ class TreeFamily:
     Parameters
     ----------
     root : Node
-        The best tree of the largest size.
+        The tree of the fit: the best one of the largest size, or that for a price of a leaf.
     n_sizes : int
-        That size.
+        The largest size.
     search : callable
         Finds the trees of all sizes.
     reader : Reader
@@ -49,12 +53,12 @@ class TreeFamily:
     """
 
     def __init__(self, root: Node, n_sizes: int, search: Callable[[], SizedTrees], reader: Reader) -> None:
-        self.largest = Tree.from_node(root, reader)
+        self.fitted = Tree.from_node(root, reader)
         self._n_sizes = n_sizes
         self._search: Callable[[], SizedTrees] | None = search
         self._reader: Reader | None = reader
         self._known: SizedTrees | None = None
-        self._built = [(root, self.largest)]
+        self._built = [(root, self.fitted)]
         self._trees: dict[int, Tree] = {}
 
     def __len__(self) -> int:
@@ -69,6 +73,17 @@ class TreeFamily:
     def proven(self) -> bool:
         """Whether every one of them is proven."""
         return self._sizes.proven
+
+    @property
+    def bounds(self) -> Sequence[float] | None:
+        """Where not every one is proven: what no tree of each size undercuts, if that is known."""
+        return self._sizes.bounds
+
+    def bound(self, leaves: int, otherwise: float) -> float:
+        """What no tree with at most so many leaves undercuts, where more is known than `otherwise`."""
+        if self.proven:
+            return self.losses[leaves - 1]
+        return otherwise if self.bounds is None else max(otherwise, self.bounds[leaves - 1])
 
     def tree(self, leaves: int) -> Tree:
         """The best tree with at most this many leaves."""
@@ -93,7 +108,7 @@ class TreeFamily:
     def __getstate__(self) -> dict[str, Any]:
         for leaves in range(1, len(self) + 1):
             self.tree(leaves)
-        known = SizedTrees((), self.losses, self.proven)
+        known = SizedTrees((), self.losses, self.proven, self.bounds)
         return {**self.__dict__, "_known": known, "_built": [], "_search": None, "_reader": None}
 
 
@@ -106,11 +121,18 @@ class BuiltFamily(TreeFamily):
         The best tree with at most 1, 2, ... leaves.
     losses : sequence of float
     proven : bool
+    bounds : sequence of float or None
     """
 
-    def __init__(self, trees: Sequence[Tree], losses: Sequence[float], *, proven: bool = True) -> None:
-        self.largest = trees[-1]
+    def __init__(
+        self,
+        trees: Sequence[Tree],
+        losses: Sequence[float],
+        *,
+        proven: bool = True,
+        bounds: Sequence[float] | None = None,
+    ) -> None:
         self._n_sizes = len(trees)
         self._search, self._reader, self._built = None, None, []
-        self._known = SizedTrees((), losses, proven)
+        self._known = SizedTrees((), losses, proven, bounds)
         self._trees = dict(enumerate(trees, start=1))

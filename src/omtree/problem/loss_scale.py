@@ -9,6 +9,7 @@ import numpy as np
 
 from omtree import _native
 from omtree.data.table import FloatArray
+from omtree.problem.judge import make_judge
 from omtree.problem.losses import LinearLoss, RowLoss
 from omtree.problem.problem import Problem
 
@@ -66,6 +67,23 @@ def extent_of(problem: Problem, judge: _native.RuleJudge | None = None) -> Exten
         _above(scale / unit) if known else math.inf,
         dearest / unit,
     )
+
+
+def most_loss(problem: Problem) -> float:
+    """What a model costs that is wrong about every sample or, where no label is wrong, has one rule for all of them.
+
+    Examples
+    --------
+    >>> from omtree.data.table import Feature, Table
+    >>> from omtree.problem.graph import FeatureGraph
+    >>> size = Feature("size", 0, "ordinal", 2, False, levels=("S", "L"))
+    >>> table = Table((size,), np.array([[0, 1]], np.uint8), np.array([[3.0, 2.0], [0.0, 1.0]]), np.arange(2))
+    >>> most_loss(Problem(table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 1, 2, 1.0))
+    6.0
+    """
+    if isinstance(problem.loss, LinearLoss):
+        return float(problem.table.statistics.sum(axis=0) @ problem.costs.max(axis=1))
+    return abs(make_judge(problem).bare_loss(np.arange(problem.table.n_rows, dtype=np.uint32)))
 
 
 def _above(total: float) -> float:

@@ -68,6 +68,8 @@ class Problem:
         Constraints on sums over the rules of any number of each.
     counts : Counts or None
         Where the rows are counted, if not in `table`; the table has their totals then.
+    leaf_price : float
+        What every leaf of a tree adds to its loss.
     """
 
     table: Table
@@ -83,6 +85,12 @@ class Problem:
     curved: tuple[CurvedLimit, ...] = ()
     sums: tuple[BoundSum, ...] = ()
     counts: Counts | None = None
+    leaf_price: float = 0.0
+
+    @property
+    def any_size(self) -> bool:
+        """Whether trees are limited neither in depth nor in leaves: none has more of either than there are rows."""
+        return min(self.max_depth + 1, self.max_leaves) >= self.table.n_rows
 
     @property
     def plain(self) -> bool:

@@ -13,26 +13,30 @@ def gap_words(certificate: Certificate) -> str:
 
 def proof_sentences(certificate: Certificate) -> list[str]:
     """What is proven, in plain sentences."""
-    value, bound = number(certificate.value), number(certificate.bound)
+    value, bound = number(certificate.loss), number(certificate.bound)
     weight = amount(certificate.weight, counts_rows([certificate.weight]))
     limit = f"go below {bound}"
     if certificate.counted:
-        share = f" ({100 * certificate.value / certificate.weight:.1f} %)" if certificate.weight > 0 else ""
+        share = f" ({100 * certificate.loss / certificate.weight:.1f} %)" if certificate.weight > 0 else ""
         sentences = [
-            f"On the training data the model makes {value} {certificate.unit_of(certificate.value)} in {weight}{share}."
+            f"On the training data the model makes {value} {certificate.unit_of(certificate.loss)} in {weight}{share}."
         ]
         less = "makes fewer"
     elif certificate.score:
         sentences = [f"On the training data the {certificate.score} is {number(1.0 - certificate.value)}."]
         less, limit = "has a higher one", f"have one above {number(1.0 - certificate.bound)}"
     elif certificate.is_squared:
-        root, least = (number(certificate.root_mean(loss)) for loss in (certificate.value, certificate.bound))
+        root, least = (number(certificate.root_mean(loss)) for loss in (certificate.loss, certificate.bound))
         limit = f"have one below {least}"
         sentences = [f"On the training data the root mean squared error of the model is {root} ({weight})."]
         less = "has a lower one"
     else:
         sentences = [f"On the training data the {certificate.unit} of the model is {value}."]
         less = "has a lower one"
+    if certificate.leaf_price:
+        price, sum_of_both = number(certificate.leaf_price), number(certificate.value)
+        sentences.append(f"With a price of {price} for each of its leaves it costs {sum_of_both}.")
+        less, limit = "costs less", f"cost less than {bound}"
     among = f" Compared were {certificate.search_space}." if certificate.search_space else ""
     if certificate.status == "optimal":
         if certificate.cuts == "some":
@@ -66,7 +70,9 @@ def proof_facts(certificate: Certificate) -> list[tuple[str, str]]:
     if certificate.score:
         ends = [(certificate.score, 1.0 - certificate.value), ("upper bound", 1.0 - certificate.bound)]
     else:
-        ends = [(certificate.unit, certificate.value), ("lower bound", certificate.bound)]
+        ends = [(certificate.unit, certificate.loss), ("lower bound", certificate.bound)]
+        if certificate.leaf_price:
+            ends.insert(1, ("with the price of the leaves", certificate.value))
     facts = [
         *((name, number(end)) for name, end in ends),
         ("gap", gap_words(certificate)),

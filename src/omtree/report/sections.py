@@ -173,9 +173,9 @@ def _size_words(model: Any) -> str:
     size = len(model.rules_)
     words = f"{size} {'leaf' if size == 1 else 'leaves'}: "
     if certificate.is_squared:
-        words += f"RMSE {number(certificate.root_mean(certificate.value))} in training"
+        words += f"RMSE {number(certificate.root_mean(certificate.loss))} in training"
     else:
-        words += f"{number(certificate.value)} {certificate.unit_of(certificate.value)} in training"
+        words += f"{number(certificate.loss)} {certificate.unit_of(certificate.loss)} in training"
     expected = vars(model).get("expectation_")
     if expected is not None:
         words += f", {in_measure(expected.measure, expected.value.value)} {expected.measure} on rows held out"

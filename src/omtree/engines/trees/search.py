@@ -82,7 +82,7 @@ class TreeSolution:
         How much work the search was.
     """
 
-    trees: TreesBySize
+    trees: Sequence[Node | None]
     losses: FloatArray
     status: Status
     bound: float
@@ -245,7 +245,7 @@ def _solve(
     prices = problem.limits.prices
     answer = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        *_sums(problem),
+        *sums_and_formula(problem),
         columns=columns,
         max_depth=problem.max_depth,
         max_leaves=problem.max_leaves,
@@ -263,7 +263,7 @@ def _solve(
             prices.limit,
             prices.weight,
         ),
-        **_common(
+        **common_arguments(
             [features[column] for column in columns], categories, splits, max_children, n_jobs, cache_mb, deadline
         ),
     )
@@ -320,14 +320,14 @@ def solve_counts(
         table_bytes=int(table_mb * 2**20),
         whole=counts.whole,
         every_size=every_size,
-        **_common(
+        **common_arguments(
             [features[column] for column in columns], graph.categories, splits, max_children, n_jobs, cache_mb, deadline
         ),
     )
     return solution_of(answer, columns, features, graph.categories, started)
 
 
-def _sums(problem: Problem) -> tuple[FloatArray, Formula]:
+def sums_and_formula(problem: Problem) -> tuple[FloatArray, Formula]:
     """The sums of every row that decide what a leaf costs, and how they do."""
     table = problem.table
     name, n_sums, n_weights, n_labels, costs = _formula(problem.loss)
@@ -347,7 +347,7 @@ def _formula(loss: Loss) -> Formula:
     return loss.native()
 
 
-def _common(
+def common_arguments(
     features: Sequence[Feature],
     categories: Categories,
     splits: Splits,
