@@ -117,7 +117,7 @@ def test_standard_input():
         (["-t", "Outcome"], "the nearest name is 'outcome'"),
         (["-t", "qqq"], "it has 'age', 'income', 'home', 'zip code', 'outcome'"),
         (["-t", "age", "--positive", "18"], "--positive needs classes; it is not for regression"),
-        (["-t", "outcome", "-d", "0"], "--depth 0 is not possible; use a whole number of at least 1"),
+        (["-t", "outcome", "-d", "0"], "--depth 0 is not possible; use None or a whole number of at least 1"),
         (["-t", "outcome", "--gap", "7"], "--gap 7.0 is not possible"),
         (["-t", "outcome", "--objective", "joy"], "--objective 'joy' is not known"),
         (["-t", "outcome", "--min-leaf", "5000"], "--min-leaf 5000 is above the weight of all rows, 120"),

@@ -122,7 +122,7 @@ def check_parameters(kind: type, values: Mapping[str, Any]) -> None:
     >>> check_parameters(FitParameters, {"max_depth": 0})
     Traceback (most recent call last):
     ...
-    ValueError: max_depth=0 is not possible; use a whole number of at least 1.
+    ValueError: max_depth=0 is not possible; use None or a whole number of at least 1.
     """
     for name, declared in parameters_of(kind).items():
         if name in values:
