@@ -30,7 +30,6 @@ from omtree.export.validation import validation_in, validation_out
 from omtree.model.certificate import Certificate, Status
 from omtree.model.code_shares import shares_in
 from omtree.model.sizes import BuiltFamily, TreeFamily
-from omtree.model.tree import Tree
 from omtree.problem.graph import FeatureGraph
 
 if TYPE_CHECKING:
