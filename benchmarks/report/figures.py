@@ -17,19 +17,22 @@ def frame(rows: Iterable[dict[str, Any]], protocol: str, status: str | None = "o
     latest = {row["method"]: row["version"] for row in chosen if row["version"] != "absent"}
     chosen = [row for row in chosen if row["version"] == latest.get(row["method"], "absent")]
     table = pd.DataFrame([row for row in chosen if status is None or row["status"] == status])
-    columns = [*ROW, "method", "split", "test", "validation", "seconds", "proven", "errors", "lp_gap"]
+    columns = [*ROW, "method", "split", "test", "validation", "train", "seconds", "proven", "errors", "lp_gap"]
     return table.reindex(columns=[*columns, *(name for name in table if name not in columns)])
 
 
 def with_better(table: pd.DataFrame) -> pd.DataFrame:
-    """As before, with a method `best`: tree or rules, whichever did better on the validation rows of the split."""
+    """As before, with a method `best`: tree or rules, whichever did better on the validation rows of the split.
+
+    Of two that are equal there, as they often are on small sets, the one that fits training and validation rows better.
+    """
     ours = table[table["method"].isin(["tree", "rules"])]
     both = ours.groupby([*ROW, "split"]).filter(lambda group: len(group) == 2)
     if both.empty:
         return table
-    # Among equals the tree: it is the simpler thing to read.
+    # Among equals in both the tree: it is the simpler thing to read.
     ordered = both.assign(second=both["method"] == "rules").sort_values(
-        ["validation", "second"], ascending=[False, True]
+        ["validation", "train", "second"], ascending=[False, False, True]
     )
     chosen = ordered.groupby([*ROW, "split"], sort=False).head(1).drop(columns="second")
     return pd.concat([table, chosen.assign(method="best")], ignore_index=True)

@@ -17,6 +17,7 @@ from omtree.deadline import Deadline
 from omtree.engines.rules import Options, paper, solve
 from omtree.engines.rules.improve import Neighbourhoods
 from omtree.engines.rules.paper import PaperRun
+from omtree.engines.rules.pool import Duals
 from omtree.engines.rules.start import greedy_paths
 from omtree.problem.problem import Path, Problem
 
@@ -145,7 +146,6 @@ def test_no_worse_than_cart_on_frames(seed: int) -> None:
     [
         (Paper(), "no further rule was found"),
         (Paper(max_rounds=1, warm_start=False), "the limit of 1 rounds was reached"),
-        (Paper(max_rules=3, warm_start=False), "the limit of 3 rules was reached"),
     ],
 )
 def test_why_it_ended(settings: Paper, why: str) -> None:
@@ -186,18 +186,47 @@ def test_neighbourhoods(seed: int) -> None:
     """A model is only ever exchanged for a better one over the same rules, and never for one below the best."""
     case = hard(seed)
     run = finished(case.problem, dataclasses.replace(Options.paper(), warm_start=False))
-    worst = run.pool.add_paths([run.pool.with_best_label(Path((), 0))])
-    duals = run.master.solve(1e-6, Deadline(10)).duals
-    around = Neighbourhoods(run.pool, duals, 1.0 if run.integral else 1e-9, seed)
-    model, loss = worst, float(run.pool.loss[worst].sum())
+    loss = exchanged(run, Neighbourhoods(run.pool, last_duals(run), 1.0 if run.integral else 1e-9, seed))
+    assert loss >= run.value - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_neighbourhoods_over_all_rules(seed: int) -> None:
+    """Where a neighbourhood is the whole table, pricing finds the rules of the best model, whatever the pool lacks."""
+    case = (tiny(seed), hard(seed), with_rows(seed))[seed % 3]
+    run = PaperRun(case.problem, Options.paper(), Deadline(60), None)
+    run._offer_paths([run.pool.with_best_label(Path((), 0))])
+    best = case.best()
+    if best is not None and np.isfinite(run.value):
+        around = Neighbourhoods(run.pool, last_duals(run), run.zero, seed, run.pricer)
+        assert exchanged(run, around) * run.unit == pytest.approx(best, abs=1e-6)
+
+
+def last_duals(run: PaperRun) -> Duals:
+    """Those of the LP over what is in the pool."""
+    return run.master.solve(1e-6, Deadline(10)).duals
+
+
+def exchanged(run: PaperRun, around: Neighbourhoods) -> float:
+    """The loss of what the single rule for all rows is exchanged for in the end; each step is checked."""
+    model = run.pool.add_paths([run.pool.with_best_label(Path((), 0))])
+    loss = float(run.pool.loss[model].sum())
     while True:
         better = around.improve(model, Deadline(10))
         if better is model:
-            break
+            return loss
         assert run.pool.is_model(better)
         assert run.pool.loss[better].sum() < loss
         model, loss = better, float(run.pool.loss[better].sum())
-    assert loss >= run.value - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_forgotten_rules(seed: int) -> None:
+    """However few rules are kept between rounds, the LP over all rules is solved, and bounds and models hold."""
+    case = tiny(seed) if seed % 2 else hard(seed)
+    solution = solve(case.problem, Options.paper(Paper(k=5, max_rules=6, max_rounds=500, trees=False)), Deadline(60))
+    check_model(case.problem, solution)
+    assert solution.lp_value == pytest.approx(case.lp(), rel=1e-3, abs=1e-3)
 
 
 def test_same_model_with_threads() -> None:

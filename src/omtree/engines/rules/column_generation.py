@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from omtree.data.table import FloatArray
-from omtree.engines.rules.improve import Neighbourhoods
+from omtree.deadline import Deadline
 from omtree.engines.rules.mip import MipAnswer
 from omtree.engines.rules.pool import Duals
 from omtree.engines.rules.pricing import PricedRules
@@ -32,11 +32,16 @@ SHORTER_STEPS = 3
 WITHOUT_PROOF = 0.6
 #: The same where a proof is to come: without the LP's optimum it gets nowhere, but better models are still to be found.
 BEFORE_PROOF = 0.8
-#: Share of the time for looking around the best model, most rules to be looked at, and the shares of the gap within
-#: which they may be, tried one after the other.
-AROUND = 0.15
+#: Shares of the time for looking around the best model once the LP is solved, and where it never was, so that nothing
+#: will be proven. Most rules to be looked at, and the shares of the gap within which they may be, tried one after the
+#: other.
+AROUND, INSTEAD_OF_PROOF = 0.15, 0.9
 MOST_AROUND = 8000
 GAP_SHARES = (0.5, 0.25, 0.12, 0.06, 0.03)
+#: Rounds after which there is a look around the best model although the LP is far from solved, for a share of the time
+#: spent so far.
+EARLY_ROUNDS = (8, 16, 32, 64, 128)
+EARLY_SHARE = 0.2
 #: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
 #: soon; where rules of reduced cost zero abound, the MIP solver does better.
 FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
@@ -54,9 +59,7 @@ class ExactRun(Run):
             with self._phase("tables"):
                 self.pool.counts.make_tables(self.deadline)
         self._generate()
-        if self.options.improve and not self._done():
-            with self._phase("improve"):
-                self._look_around()
+        self._look_around(self._part_of_time(AROUND if self.lp_value is not None else INSTEAD_OF_PROOF))
         if self.options.proof:
             with self._phase("proof"):
                 self._prove()
@@ -89,6 +92,8 @@ class ExactRun(Run):
             self._report("generate")
             if self._done():
                 return
+            if self.iterations in EARLY_ROUNDS:
+                self._look_around(Deadline(min(EARLY_SHARE * self.deadline.elapsed, self.deadline.remaining)))
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
             if options.drop_columns and not settled:  # what is settled is looked at once more, with these columns
@@ -127,19 +132,25 @@ class ExactRun(Run):
                 break
         return new_columns
 
-    def _look_around(self) -> None:
-        """Better models near the best one, over the rules of least reduced cost."""
-        if self.best_duals is None or self.problem.conflict is not None or not math.isfinite(self.value):
+    def _look_around(self, deadline: Deadline) -> None:
+        """Better models near the best one."""
+        known = self.best_duals is not None and math.isfinite(self.value)
+        if not self.options.improve or not known or self._done() or self.problem.conflict is not None:
             return
-        deadline = self._part_of_time(AROUND)
+        with self._phase("improve"):
+            assert self.best_duals is not None
+            if not self.pool.model_rows.complete:
+                self._list_cheapest(self.best_duals, deadline)
+            self._improve(self._around(self.best_duals), deadline)
+
+    def _list_cheapest(self, duals: Duals, deadline: Deadline) -> None:
+        """Adds the rules of least reduced cost, as many as can be looked at."""
         for share in GAP_SHARES:
             below = self._within(self.raw_bound + share * (self.value - self.raw_bound))
-            found = self.pricer.enumerate(self.best_duals, below, MOST_AROUND, deadline)
+            found = self.pricer.enumerate(duals, below, MOST_AROUND, deadline)
             if not found.overflow or deadline.expired:
                 break
         self.pool.add(found.conditions, found.label)
-        step = 1.0 if self.integral else self._tolerance()
-        self._improve(Neighbourhoods(self.pool, self.best_duals, step, self.options.seed), deadline)
 
     def _prove(self) -> None:
         """Raises the bound in stages until it meets the best model.

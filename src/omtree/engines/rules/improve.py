@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -10,6 +12,7 @@ from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.rules.pool import ColumnPool, Duals
+from omtree.engines.rules.pricing import Mask, RulePricer
 from omtree.engines.rules.rule_counts import IntArray
 
 #: Rules taken away at a time: first, and most when nothing better is found.
@@ -17,15 +20,31 @@ FIRST_RULES = 3
 MOST_RULES = 14
 #: A neighbourhood of more columns than this is too large to be searched to its end.
 MOST_COLUMNS = 1500
+#: Most rules that pricing lists for one; the cheapest.
+MOST_PRICED = 3000
 #: Neighbourhoods without an improvement after which one more rule is taken away, and most seconds for one.
 PATIENCE = 30
 SECONDS = 0.25
+#: Reduced costs are known up to this share of the loss.
+ROUNDING = 1e-7
 
-Mask = npt.NDArray[np.bool_]
+
+@dataclass(frozen=True, eq=False)
+class _Rules:
+    """Rules that may come in: their conditions, labels, losses, reduced costs and what they add to constraints."""
+
+    conditions: IntArray
+    label: IntArray
+    loss: FloatArray
+    cost: FloatArray
+    extra: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.loss)
 
 
 class Neighbourhoods:
-    """Searches around a model over the columns of a pool.
+    """Searches around a model, over all rules or over the columns of a pool.
 
     A column *touches* the rules with which it has rows in common. It can only come in where all of them go out, and
     only while its reduced cost is covered by those of the rules that go out: both leave few columns.
@@ -33,33 +52,47 @@ class Neighbourhoods:
     Parameters
     ----------
     pool : ColumnPool
+        Rules of better models come into it.
     duals : Duals
         Prices by which columns are told apart; any will do.
     step : float
         By how much a further model must be better.
     seed : int
+    pricer : RulePricer, optional
+        Lists the rules that can come in, in the pool or not; without it, only those of the pool do.
     """
 
-    def __init__(self, pool: ColumnPool, duals: Duals, step: float, seed: int) -> None:
+    def __init__(
+        self, pool: ColumnPool, duals: Duals, step: float, seed: int, pricer: RulePricer | None = None
+    ) -> None:
         self._pool = pool
         self._duals = duals
         self._step = step
         self._random = np.random.default_rng(seed)
         self._rows = pool.model_rows.rows
+        # Which rows a rule may not cover is known where all of them are looked at.
+        self._pricer = pricer if pool.model_rows.complete else None
+        self._size = FIRST_RULES
+        self._failures = 0
+        self._look_at_pool()
+
+    def _look_at_pool(self) -> None:
+        pool, duals = self._pool, self._duals
         self._cover: sparse.csr_matrix = pool.cover(rows=self._rows)
         self._cost = pool.reduced_costs(duals)
         # What the duals pay for the rows of each column.
         self._paid = pool.loss - self._cost - duals.leaf - pool.extra @ duals.rows
-        self._size = FIRST_RULES
-        self._failures = 0
 
     def improve(self, model: IntArray, deadline: Deadline) -> IntArray:
         """The first better model that is met, or the same one when the time is up or nothing more is to be tried."""
-        around = _Around(self._pool, self._cover, self._cost, model)
+        if len(self._cost) != len(self._pool):
+            self._look_at_pool()
+        around = _Around(self._cover, self._cost, model)
         tried: set[bytes] = set()
         repeats = 0
-        while not deadline.expired and self._size <= min(MOST_RULES, len(model)) and repeats < 4 * PATIENCE:
-            removed = around.grow(self._size, self._random)
+        largest = max(FIRST_RULES, min(MOST_RULES, len(model)))
+        while not deadline.expired and self._size <= largest and repeats < 4 * PATIENCE:
+            removed = around.grow(min(self._size, len(model)), self._random)
             key = np.packbits(removed).tobytes()
             if key in tried:
                 repeats += 1
@@ -77,35 +110,34 @@ class Neighbourhoods:
                 self._failures, self._size = 0, self._size + 1
         return model
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether no larger neighbourhood is left to try."""
-        return self._size > MOST_RULES
-
     def _search(self, model: IntArray, around: _Around, removed: Mask, deadline: Deadline) -> IntArray | None:
         """The best model that keeps every other rule; None when none is better."""
         pool, problem = self._pool, self._pool.problem
         kept, gone = model[~removed], model[removed]
-        rows = np.flatnonzero(removed[around.rule_of_row])
         most = problem.max_leaves - len(kept)
         cutoff = float(pool.loss[gone].sum()) - self._step
         missing = np.asarray(problem.at_least - pool.extra[kept].sum(axis=0))
         bound = float(self._paid[gone].sum() + most * self._duals.leaf + missing @ self._duals.rows)
-        candidates = around.inside(removed, cutoff - bound)
-        if not 0 < len(candidates) <= MOST_COLUMNS:
+        bound -= ROUNDING * (1.0 + abs(cutoff))
+        rules = self._rules_inside(around, removed, cutoff - bound, deadline)
+        if len(rules) == 0:
             return None
-        inside = self._cover[candidates][:, rows]
+        least = min(0.0, float(rules.cost.min()))
+        if least < 0.0:  # the prices are not those of a solved LP: a rule is made dearer by so much
+            bound += most * least
+            rules = self._rules_inside(around, removed, cutoff - bound + least, deadline)
+        inside = pool.cover_of(rules.conditions, self._rows[removed[around.rule_of_row]])
         # Rows in the same columns demand the same thing.
-        _, first = np.unique((inside.T @ self._random.random(len(candidates))).round(12), return_index=True)
+        _, first = np.unique((inside.T @ self._random.random(len(rules))).round(12), return_index=True)
         inside = inside[:, np.sort(first)].tocsr()
         inside.sort_indices()
         found, _, _, _ = _native.exact_cover(
             inside.shape[1],
             inside.indptr,
             inside.indices,
-            pool.loss[candidates],
-            np.maximum(0.0, self._cost[candidates]),
-            np.ascontiguousarray(pool.extra[candidates]),
+            rules.loss,
+            np.maximum(0.0, rules.cost - least),
+            rules.extra,
             missing,
             bound,
             cutoff,
@@ -114,13 +146,33 @@ class Neighbourhoods:
             min(deadline.remaining, SECONDS),
             None,
         )
-        return None if len(found) == 0 else np.concatenate([kept, candidates[found]]).astype(np.int32)
+        if len(found) == 0:
+            return None
+        return np.concatenate([kept, pool.columns_of(rules.conditions[found], rules.label[found])]).astype(np.int32)
+
+    def _rules_inside(self, around: _Around, removed: Mask, budget: float, deadline: Deadline) -> _Rules:
+        """Rules for the rows of those that go out, and for no others, within the budget."""
+        pool = self._pool
+        if self._pricer is None:
+            columns = around.inside(removed, budget)
+            columns = columns[: len(columns) if len(columns) <= MOST_COLUMNS else 0]
+            return _Rules(
+                pool.conditions[columns],
+                pool.label[columns],
+                pool.loss[columns],
+                self._cost[columns],
+                np.ascontiguousarray(pool.extra[columns]),
+            )
+        limit = Deadline(min(deadline.remaining, SECONDS))
+        found = self._pricer.inside(self._duals, removed[around.rule_of_row], budget, MOST_PRICED, limit)
+        loss, extra = pool.worth(found.conditions, found.label)
+        return _Rules(found.conditions, found.label, loss, found.cost, extra)
 
 
 class _Around:
     """Which columns touch which rules of a model."""
 
-    def __init__(self, pool: ColumnPool, cover: sparse.csr_matrix, cost: FloatArray, model: IntArray) -> None:
+    def __init__(self, cover: sparse.csr_matrix, cost: FloatArray, model: IntArray) -> None:
         self._cost = cost
         self._model_cost = np.maximum(0.0, cost[model])
         own = cover[model]

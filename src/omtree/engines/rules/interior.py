@@ -161,20 +161,19 @@ class _Newton:
         x, up, down, z, z_up, z_down = point
         theta = x / z
         n_cover, n_rows = lp.cover.shape[1], len(lp.rhs)
-        normal = np.zeros((n_rows, n_rows))
-        cover_part = np.zeros((n_cover, n_cover))
-        _native.add_normal_matrix(solver.light.indptr, solver.light.indices, theta[~solver.is_heavy], cover_part)
+        normal = np.zeros((n_rows, n_rows))  # what is above the diagonal is not looked at
+        _native.add_normal_matrix(solver.light.indptr, solver.light.indices, theta[~solver.is_heavy], normal)
         if len(solver.heavy):
             scaled = solver.heavy.T * np.sqrt(theta[solver.is_heavy])
-            cover_part += scaled @ scaled.T
-        normal[:n_cover, :n_cover] = cover_part
+            normal[:n_cover, :n_cover] += scaled @ scaled.T
         weighted = lp.dense * theta
         normal[n_cover:, :n_cover] = (lp.cover.T @ weighted.T).T
         normal[n_cover:, n_cover:] = weighted @ lp.dense.T
         diagonal = np.diag_indices(n_rows)
         normal[diagonal] += up / z_up + down / z_down
         normal[diagonal] *= 1.0 + 1e-12
-        self.factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
+        # Transposed it is in the order of columns, which is factored where it stands.
+        self.factor = cho_factor(normal.T, lower=False, overwrite_a=True, check_finite=False)
 
     def direction(
         self, r_x: FloatArray, r_up: FloatArray, r_down: FloatArray

@@ -40,13 +40,18 @@ class ModelRows:
             share = problem.table.weight / problem.table.weight.sum()
             self.rows = np.sort(self._random.choice(n_rows, FIRST_ROWS, replace=False, p=share)).astype(np.int32)
 
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are looked at."""
+        return len(self.rows) == self._n_rows
+
     def include(self, rows: IntArray) -> None:
         """Looks at these rows, too."""
         self.rows = np.union1d(self.rows, rows)
 
     def learn(self, pool: ColumnPool, columns: IntArray) -> bool:
         """Adds some of the rows that these columns do not cover exactly once; false when there are none."""
-        if len(self.rows) == self._n_rows or len(columns) == 0:
+        if self.complete or len(columns) == 0:
             return False
         cover = pool.cover(columns)
         times = np.asarray(cover.sum(axis=0)).ravel()

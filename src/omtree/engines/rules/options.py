@@ -29,11 +29,12 @@ class Options:
     batch : int
         Most rules taken from one exact round.
     max_iterations, max_columns : int or None
-        Ends of the generation phase; None means no limit.
+        Ends of the generation phase; None means no limit. With the paper's method `max_columns` is how many rules are
+        kept, and ends nothing.
     row_pace : int
         How fast coverage rows enter the LP, as a multiple of the usual number; 0 means all at once.
-    tables, stabilise, warm_start, drop_columns, improve : bool
-        Accelerations that can be switched off one by one.
+    tables, stabilise, warm_start, trees, drop_columns, improve : bool
+        Accelerations that can be switched off one by one; `trees` says whether a warm start has the best trees, too.
     proof : bool
         Whether to close the gap after the generation phase by enumeration and branching.
     gap : float
@@ -54,6 +55,7 @@ class Options:
     tables: bool = True
     stabilise: bool = True
     warm_start: bool = True
+    trees: bool = True
     drop_columns: bool = True
     improve: bool = True
     proof: bool = True
@@ -64,7 +66,8 @@ class Options:
     def reached(self, iterations: int, columns: int) -> bool:
         """Whether the generation phase is at one of its ends."""
         too_long = self.max_iterations is not None and iterations >= self.max_iterations
-        return too_long or (self.max_columns is not None and columns >= self.max_columns)
+        too_many = self.method == "exact" and self.max_columns is not None and columns >= self.max_columns
+        return too_long or too_many
 
     @classmethod
     def paper(cls, settings: Paper | None = None, *, gap: float = 0.0, n_jobs: int = 1, seed: int = 0) -> Options:
@@ -81,7 +84,9 @@ class Options:
             tables=False,
             stabilise=False,
             warm_start=settings.warm_start,
+            trees=settings.trees,
             drop_columns=fast,
+            improve=settings.around,
             proof=False,
             gap=gap,
             n_jobs=n_jobs,

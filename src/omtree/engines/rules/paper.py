@@ -28,6 +28,8 @@ COLUMNS_A_ROW = 2.0
 FEWEST_COLUMNS = 1000
 #: Shares of the time for the rounds, and for the LP over what they found where they took longer.
 ROUNDS_SHARE, LAST_LP_SHARE = 0.5, 0.2
+#: Least seconds for rules around the best model, and most of the time for them.
+FIRST_AROUND, AROUND_SHARE = 1.0, 0.4
 #: Seconds of the first try at the program; each further one takes twice as long.
 FIRST_SECONDS = 0.5
 
@@ -51,6 +53,8 @@ class PaperRun(Run):
         duals = self._solve_lp(self._part_of_time(ROUNDS_SHARE), pricing=True)
         if self.lp_value is None:
             duals = self._solve_lp(self._part_of_time(LAST_LP_SHARE), pricing=False) or duals
+        if self.options.improve:
+            self._look_around(duals)
         with self._phase("mip"):
             solved = self._choose(duals)
         if self.lp_value is not None:
@@ -105,9 +109,7 @@ class PaperRun(Run):
         """Whether no more rules are to be generated; if so, says why."""
         if not self.options.reached(self.iterations, len(self.pool)):
             return False
-        rounds = self.options.max_iterations is not None and self.iterations >= self.options.max_iterations
-        limit = f"{self.iterations} rounds" if rounds else f"{self.options.max_columns} rules"
-        self.ended = f"the limit of {limit} was reached"
+        self.ended = f"the limit of {self.iterations} rounds was reached"
         return True
 
     def _price_round(self, duals: Duals, deadline: Deadline) -> tuple[int, float]:
@@ -117,7 +119,23 @@ class PaperRun(Run):
             known = len(self.pool)
             self._price(duals, deadline)
         self.active = np.append(self.active, np.zeros(len(self.pool) - known, dtype=bool))
-        return self._enter(duals)
+        answer = self._enter(duals)
+        self._forget(duals)
+        return answer
+
+    def _forget(self, duals: Duals) -> None:
+        """Drops the dearest rules where there are too many; none that is in the LP or in the best model."""
+        most = self.options.max_columns
+        if most is None or len(self.pool) <= most:
+            return
+        cost = self.pool.reduced_costs(duals)
+        cost[self.active] = -math.inf
+        cost[self.best] = -math.inf
+        kept = np.zeros(len(self.pool), dtype=bool)
+        kept[np.argsort(cost, kind="stable")[: max(most // 2, np.isinf(cost).sum())]] = True
+        self.best = (np.cumsum(kept)[self.best] - 1).astype(np.int32)
+        self.active = self.active[kept]
+        self.pool.keep(kept)
 
     def _enter(self, duals: Duals) -> tuple[int, float]:
         """Lets columns of negative reduced cost into the LP, cheapest first, and the dearest out where it is large.
@@ -143,6 +161,15 @@ class PaperRun(Run):
 
     # The program
 
+    def _look_around(self, duals: Duals | None) -> None:
+        """Better models near the best one, from rules that no round has found; as long as the rounds took."""
+        if duals is None or not math.isfinite(self.value) or self.problem.conflict is not None:
+            return
+        with self._phase("improve"):
+            seconds = max(FIRST_AROUND, self.seconds["lp"] + self.seconds.get("pricing", 0.0))
+            self._improve(self._around(duals), Deadline(min(seconds, AROUND_SHARE * self.deadline.remaining)))
+        self.active = np.append(self.active, np.zeros(len(self.pool) - len(self.active), dtype=bool))
+
     def _choose(self, duals: Duals | None) -> bool:
         """The best model over the generated rules, by several methods in turn; whether there is surely no better one.
 
@@ -167,9 +194,12 @@ class PaperRun(Run):
                 self._improve(around, Deadline(min(seconds, self.deadline.remaining)))
             if self._is_met(lower):
                 break
+            # The solver gets far with the columns of the LP, but only all of them are a proof.
             keep = cost <= self.value - step - bound + self.zero
-            keep[self.best] = True
-            if self._mip(np.flatnonzero(keep), Deadline(min(2.0 * seconds, self.deadline.remaining))).complete:
+            for columns in (keep & self.active, keep):
+                columns[self.best] = True
+                answer = self._mip(np.flatnonzero(columns), Deadline(min(2.0 * seconds, self.deadline.remaining)))
+            if answer.complete:
                 return True
             seconds *= 2.0
         return self._is_met(lower)

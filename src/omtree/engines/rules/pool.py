@@ -164,17 +164,32 @@ class ColumnPool:
         self.loss = np.concatenate([self.loss, loss])
         self.support = np.concatenate([self.support, support[fresh]])
         self.rows_hash = np.concatenate([self.rows_hash, hashes[fresh]])
-        extra = [_by_label(strata @ row.coefficient, label) for row in self.problem.model_limits]
-        extra += list(self._numbers(conditions[fresh], label))
-        self.extra = np.concatenate([self.extra, np.array(extra).reshape(len(extra), len(label)).T])
+        self.extra = np.concatenate([self.extra, self._extra(conditions[fresh], strata, label)])
         return len(fresh) + cheaper
 
     def add_paths(self, paths: Iterable[Path]) -> IntArray:
         """Adds rules that fit, and returns the column of each."""
-        conditions, label = self._as_arrays(list(paths))
+        return self.columns_of(*self._as_arrays(list(paths)))
+
+    def columns_of(self, conditions: IntArray, label: IntArray) -> IntArray:
+        """The column of each rule, all of which are allowed; those that are not in the pool yet are added."""
         self.add(conditions, label)
         keys = self._keys(conditions, self.counts.totals(conditions)[2], label)
         return np.array([self._known[key] for key in keys], dtype=np.int32)
+
+    def worth(self, conditions: IntArray, label: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Loss of each rule and what it adds to the constraints, in the pool or not; infinite if it is not allowed."""
+        strata, _, _ = self.counts.totals(conditions)
+        extra = self._extra(conditions, strata, label)
+        if self._general is not None:
+            return self._general.losses(conditions, label)[0], extra
+        return _by_label(strata @ self.problem.costs, label), extra
+
+    def _extra(self, conditions: IntArray, strata: FloatArray, label: IntArray) -> FloatArray:
+        """What each rule adds to the constraints over the whole model."""
+        extra = [_by_label(strata @ row.coefficient, label) for row in self.problem.model_limits]
+        extra += list(self._numbers(conditions, label))
+        return np.ascontiguousarray(np.array(extra).reshape(len(extra), len(label)).T)
 
     def fits(self, path: Path) -> bool:
         """Whether the path is a rule of the problem: conditions of the graph, not too many, and within the limits."""
@@ -227,7 +242,10 @@ class ColumnPool:
         self, columns: npt.NDArray[np.int64] | IntArray | None = None, rows: IntArray | None = None
     ) -> sparse.csr_matrix:
         """Which of the rows (by default all) each of the columns (by default all) covers; 0/1, columns x rows."""
-        conditions = self.conditions if columns is None else self.conditions[columns]
+        return self.cover_of(self.conditions if columns is None else self.conditions[columns], rows)
+
+    def cover_of(self, conditions: IntArray, rows: IntArray | None = None) -> sparse.csr_matrix:
+        """The same for any rules, in the pool or not."""
         rows = self._all_rows if rows is None else rows
         start, places = self._pricer.cover(conditions, rows)
         return sparse.csr_matrix((np.ones(len(places)), places, start), shape=(len(conditions), len(rows)))

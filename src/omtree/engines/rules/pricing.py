@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from omtree import _native
 from omtree.data.table import FloatArray
@@ -17,6 +18,11 @@ from omtree.problem.problem import Problem
 
 #: An exact round that looks at more rules than this is expensive: the heuristic goes first.
 EXPENSIVE = 300_000
+#: What a row that a rule may not cover adds to its cost, as a multiple of all prices: enough to rule it out, and little
+#: enough for sums to stay accurate.
+FORBIDDEN = 10.0
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +102,13 @@ class RulePricer:
     def enumerate(self, duals: Duals, below: float, limit: int, deadline: Deadline) -> PricedRules:
         """Every rule with a reduced cost below `below`; more than `limit` of them is an overflow."""
         return self._call(duals, below, limit, deadline, stop_when_full=True)
+
+    def inside(self, duals: Duals, rows: Mask, below: float, limit: int, deadline: Deadline) -> PricedRules:
+        """The cheapest rules below a reduced cost that cover none but these rows, given by a flag for each."""
+        price = duals.cover(self._problem.table.weight)
+        forbidden = FORBIDDEN * (1.0 + float(np.abs(price).sum()))
+        confined = Duals.of_each_row(np.where(rows, price, -forbidden), duals.leaf, duals.rows)
+        return self._call(confined, below, limit, deadline)
 
     def _call(
         self,

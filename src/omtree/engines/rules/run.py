@@ -107,6 +107,11 @@ class Run(ABC):
         self.exact_pricing = priced.proven
         return new_columns, priced.proven and self._raise_bound(duals, priced.least)
 
+    def _around(self, duals: Duals) -> Neighbourhoods:
+        """Neighbourhoods of models, searched over all rules where all rows are looked at."""
+        step = 1.0 if self.integral else self._tolerance()
+        return Neighbourhoods(self.pool, duals, step, self.options.seed, self.pricer)
+
     def _improve(self, around: Neighbourhoods, deadline: Deadline) -> None:
         """Better models near the best one, until none is found."""
         while not deadline.expired and not self._done():

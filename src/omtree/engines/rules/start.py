@@ -19,8 +19,9 @@ from omtree.problem.graph import Condition
 from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss, SampleLoss
 from omtree.problem.problem import Path, Problem, leaves_of
 
-#: Share of the time, and most time, in which the tree search may look for a start.
-SEARCH_SHARE = 0.4
+#: Share of the time (with the paper's method: a smaller one), and most time, in which the tree search may look for a
+#: start.
+SEARCH_SHARE, PAPER_SHARE = 0.4, 0.1
 MOST_SEARCH_SECONDS = 120.0
 
 SklearnTree: TypeAlias = DecisionTreeClassifier | DecisionTreeRegressor
@@ -40,12 +41,15 @@ def first_models(
     else:
         yield [pool.with_best_label(Path((), 0))]
     yield start
-    if options.warm_start and options.method == "paper":
+    if not options.warm_start:
+        return
+    if options.method == "paper":
         yield from greedy_models(pool, options.seed)
-    elif options.warm_start:
-        limit = Deadline(min(SEARCH_SHARE * deadline.remaining, MOST_SEARCH_SECONDS))
+    if options.trees:
+        share = PAPER_SHARE if options.method == "paper" else SEARCH_SHARE
+        limit = Deadline(min(share * deadline.remaining, MOST_SEARCH_SECONDS))
         yield from tree_paths(problem, limit, options.n_jobs)
-        if limit.expired and not (start and deadline.expired):
+        if options.method == "exact" and limit.expired and not (start and deadline.expired):
             yield from greedy_models(pool, options.seed)
 
 
