@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
 NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
-.PHONY: demo docs pictures fit interop test soak fuzz test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+.PHONY: demo docs pictures fit interop studio test soak fuzz test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
   bench-report
 
 build: $(VENV)/.built
@@ -34,6 +34,10 @@ fit: build
 # What reads our exports elsewhere; without it those tests are skipped.
 interop: build
 	$(DEVELOP) ".[interop]"
+
+# The page on which to ask for trees, on data that come along: make studio [DATA=patients.csv TARGET=outcome]
+studio: build
+	$(BIN)/omtree studio $(if $(DATA),"$(DATA)" --target "$(TARGET)") $(ARGS)
 
 test: build
 	$(BIN)/python -m pytest -n 2 $(ARGS)

@@ -427,6 +427,54 @@ def graph(
 
 
 @app.command()
+def studio(
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="A table, as for fit; without one, data that come along.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
+    ] = None,
+    test: Annotated[str | None, typer.Option(metavar="FILE", help="Rows to try every tree on.")] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A session that was saved, to go on with.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Of the address; 0 is any that is free.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    time_limit: Annotated[float, typer.Option(help="Most seconds of one fit.")] = 60.0,
+    memory: Annotated[
+        int, typer.Option(metavar="MB", help="Most memory of one fit beyond the rows; 0: no limit.")
+    ] = 4096,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+) -> None:
+    """Open a page on which to ask for a tree, see it at once, change it and save it.
+
+    The page is served by this machine to this machine only. Ctrl-C ends it.
+
+    Example: omtree studio patients.csv --target outcome --test new.csv
+    """
+    try:
+        from omtree.studio.launch import run_studio
+    except ModuleNotFoundError as fault:
+        raise ValueError(
+            f"The studio needs the package {fault.name}; install it with pip install 'omtree[studio]'."
+        ) from None
+
+    run_studio(
+        data,
+        target,
+        test,
+        session,
+        port=port,
+        browser=browser,
+        seconds=time_limit,
+        memory=memory,
+        options=_options(delimiter, missing, encoding),
+    )
+
+
+@app.command()
 def demo(
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Where to keep the files.")] = None,
 ) -> None:

@@ -111,7 +111,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     kinds = _kinds(request.kinds)
     on_disk = request.memory_limit is not None or stays_on_disk(request.data)
     try:
-        asked = ask_for_scan(request, kinds) if on_disk else _read(request, kinds)
+        asked = ask_for_scan(request, kinds) if on_disk else read_in_memory(request, kinds)
     except ValueError as fault:
         raise ValueError(_in_options(str(fault))) from fault
     held_out: NewRows | None = None
@@ -138,7 +138,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         except ValueError as fault:
             raise ValueError(_in_options(str(fault))) from fault
         model.target_name_ = request.target
-        model.origin_ = _origin(request.data)
+        model.origin_ = origin_of(request.data)
         if request.out is not None:
             # First of all: whatever happens later, the model is there.
             model.save(request.out, sizes=False)
@@ -170,7 +170,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     return fitted
 
 
-def _origin(data: str) -> dict[str, str]:
+def origin_of(data: str) -> dict[str, str]:
     """The data file, its hash, and the day, for reports."""
     origin = {"fitted": date.today().isoformat()}
     if data != "-":
@@ -181,7 +181,7 @@ def _origin(data: str) -> dict[str, str]:
     return origin
 
 
-def _read(request: FitRequest, kinds: dict[str, Any]) -> Asked:
+def read_in_memory(request: FitRequest, kinds: dict[str, Any]) -> Asked:
     """The rows in memory."""
     # Levels that are given are texts; so are the cells then, even where they look like numbers.
     as_text = {name for name, kind in kinds.items() if isinstance(kind, list)}

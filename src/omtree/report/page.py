@@ -24,7 +24,7 @@ from omtree.report.curves import calibration_scene, decision_scene, roc_scene
 from omtree.report.figures import MOST_CLASSES, Confusion, score
 from omtree.report.page_data import page_data, script_json, used_features
 from omtree.report.probabilities import Probabilities
-from omtree.report.proof import gap_words, proof_facts, proof_sentences
+from omtree.report.proof import badge_words, proof_facts, proof_sentences
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words, percent, shorten
@@ -159,7 +159,7 @@ def render_report(
         actions=rules.are_actions,
         wide=scene.width > _NARROW,
         picture=Markup(render_svg(scene)),
-        badge=_badge(certificate),
+        badge=badge_words(certificate),
         proof=proof_sentences(certificate),
         facts=proof_facts(certificate),
         constraints=[
@@ -190,12 +190,6 @@ def _size(certificate: Certificate) -> str:
     word = ("leaf", "leaves") if certificate.structure == "tree" else ("rule", "rules")
     size = f"{certificate.leaves} {word[certificate.leaves != 1]}"
     return f"{size}, depth {certificate.depth}" if certificate.structure == "tree" else size
-
-
-def _badge(certificate: Certificate) -> str:
-    if certificate.status == "optimal":
-        return "Proven best for its cut points" if certificate.cuts == "some" else "Proven optimal"
-    return f"Not proven optimal, gap {gap_words(certificate)}"
 
 
 def _constraint(check: ConstraintCheck, words: str, tested: ConstraintCheck | None) -> dict[str, Any]:

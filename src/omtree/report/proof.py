@@ -88,3 +88,10 @@ def proof_facts(certificate: Certificate) -> list[tuple[str, str]]:
         facts.append(("ended", certificate.ended))
     facts.append(("seconds", f"{certificate.total_seconds:.2f}"))
     return facts
+
+
+def badge_words(certificate: Certificate) -> str:
+    """The verdict in a few words."""
+    if certificate.status == "optimal":
+        return "Proven best for its cut points" if certificate.cuts == "some" else "Proven optimal"
+    return f"Not proven optimal, gap {gap_words(certificate)}"

@@ -1,10 +1,11 @@
-"""A real browser, where there is one."""
+"""What takes long to start and is shared: a real browser, where there is one, and a studio."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,3 +24,16 @@ def chromium() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Any]:
+    """A studio over a table with hostile names; no worker is left at the end."""
+    from helpers.studio_server import TOKEN, Running
+    from helpers.studio_tables import hostile_source, is_running
+    from omtree.studio.worker import Limits
+
+    server = Running(hostile_source(), Limits(20.0))
+    yield SimpleNamespace(server=server, studio=server.studio, token=TOKEN, address=server.address, host=server.host)
+    for number in server.close():
+        assert not is_running(number)

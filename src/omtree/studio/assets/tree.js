@@ -1,0 +1,76 @@
+// The middle: the tree, its nodes as buttons, and what can be done about one.
+import { askFirst, leaveOut } from "./asked.js";
+import { byId, make } from "./make.js";
+
+let nodes = [];
+let chosen = null;
+
+export function show(view) {
+  const stage = byId("stage");
+  nodes = view.nodes;
+  if (stage.dataset.svg !== view.svg) {
+    stage.innerHTML = view.svg;
+    stage.dataset.svg = view.svg;
+    byId("outline").innerHTML = view.outline;
+    for (const part of stage.querySelectorAll("[data-node],[data-leaf]")) bind(part);
+    if (chosen !== null && chosen < nodes.length) choose(chosen, false);
+    else forget();
+  }
+}
+
+const indexOf = (part) => Number(part.dataset.node ?? part.dataset.leaf);
+const partOf = (index) => byId("stage").querySelector(`[data-node="${index}"],[data-leaf="${index}"]`);
+
+function bind(part) {
+  const index = indexOf(part);
+  const facts = nodes[index];
+  const asks = facts.column === null ? `answer ${facts.answer}` : `asks about ${facts.column}`;
+  part.setAttribute("tabindex", "0");
+  part.setAttribute("role", "button");
+  part.setAttribute("aria-label", `${facts.words}: ${asks}, ${facts.rows}`);
+  part.addEventListener("click", () => choose(index, true));
+  part.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      choose(index, true);
+      byId("node").querySelector("button")?.focus();
+      return;
+    }
+    const kids = nodes.map((_, at) => at).filter((at) => nodes[at].parent === index);
+    const siblings = nodes.map((_, at) => at).filter((at) => nodes[at].parent === facts.parent);
+    const place = siblings.indexOf(index);
+    const next = { ArrowDown: kids[0], ArrowUp: facts.parent, ArrowRight: siblings[place + 1], ArrowLeft: siblings[place - 1] }[event.key];
+    if (next !== undefined && next !== null) {
+      event.preventDefault();
+      partOf(next)?.focus();
+    }
+  });
+}
+
+function forget() {
+  chosen = null;
+  byId("node").hidden = true;
+}
+
+function choose(index, asked) {
+  chosen = index;
+  for (const part of byId("stage").querySelectorAll(".chosen")) part.classList.remove("chosen");
+  partOf(index)?.classList.add("chosen");
+  const facts = nodes[index];
+  const box = byId("node");
+  box.hidden = false;
+  const button = (text, act) => make("button", { type: "button", textContent: text, onclick: act });
+  const actions = [];
+  if (facts.column !== null) {
+    actions.push(button(`Never ask about ${facts.column}`, () => leaveOut(facts.column, true)));
+    if (facts.parent !== null) actions.push(button(`Ask about ${facts.column} first`, () => askFirst(facts.column)));
+    else actions.push(button(`Keep ${facts.column} as the first question`, () => askFirst(facts.column)));
+  }
+  const said = facts.answer === null ? `asks about ${facts.column}` : `answers ${facts.answer} (leaf ${facts.leaf})`;
+  box.replaceChildren(
+    make("b", { textContent: facts.words }),
+    make("p", { textContent: `${facts.rows}; ${said}; loss below it ${facts.loss}.` }),
+    make("div", { className: "tools" }, ...actions),
+  );
+  if (asked) box.scrollIntoView({ block: "nearest" });
+}

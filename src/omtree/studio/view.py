@@ -1,0 +1,96 @@
+"""What the page shows of a fitted model, as plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from omtree.data.wording import number
+from omtree.model.leading import expectation_on, leads
+from omtree.model.text import to_text
+from omtree.report.page_data import loss_below
+from omtree.report.proof import badge_words, gap_words, proof_sentences
+from omtree.report.sections import constraint_words, outline, size_curve
+from omtree.report.summary import Summaries
+from omtree.report.svg import model_scene, render_svg
+from omtree.report.words import answer, condition_words
+from omtree.studio.source import Source
+
+
+def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict[str, Any]:
+    """Everything that the page needs to show a model.
+
+    Parameters
+    ----------
+    model : fitted model
+    source : Source
+    most_leaves : int
+        The end of the slider.
+    phase : str
+        Which part of the work it comes from.
+    """
+    certificate = model.certificate_
+    expected = vars(model).get("expectation_")
+    tested = None
+    if source.test is not None:
+        name, _, X, y = source.test
+        tested = expectation_on(model, X, y, None, f"a test on {name}")
+    curve = size_curve(model)
+    return {
+        "phase": phase,
+        "svg": render_svg(model_scene(model)),
+        "outline": "" if model.tree_ is None else str(outline(model.tree_)),
+        "text": to_text(model),
+        "nodes": _nodes(model),
+        "leaves": len(model.rules_),
+        "most_leaves": max(most_leaves, len(model.rules_)),
+        "curve": None if curve is None else render_svg(curve["scene"]),
+        "leads": [vars(lead) for lead in leads(model, tested or expected)],
+        "validated": expected is not None,
+        "warnings": [each.warning for each in (expected, tested) if each is not None and each.warning],
+        "status": certificate.status,
+        "value": certificate.value,
+        "loss": f"{number(certificate.value)} {certificate.unit_of(certificate.value)}",
+        "gap": gap_words(certificate),
+        "badge": badge_words(certificate),
+        "proven": certificate.status == "optimal",
+        "proof": proof_sentences(certificate),
+        "constraints": [
+            {
+                "words": constraint_words(check, model._constraints),
+                "value": number(check.value) if math.isfinite(check.value) else "–",
+                "limit": f"{check.sense} {number(check.limit)}" if math.isfinite(check.limit) else "",
+                "met": check.met,
+            }
+            for check in certificate.constraints
+        ],
+        "notes": list(model.notes_),
+        "seconds": certificate.total_seconds,
+    }
+
+
+def _nodes(model: Any) -> list[dict[str, Any]]:
+    """The nodes of the tree, in the order of ``tree_.nodes``, with what a person can do about them."""
+    tree = model.tree_
+    if tree is None:
+        return []
+    features, summaries = tree.rules.features, Summaries.of(tree.rules)
+    losses = loss_below(tree)
+    found = []
+    for node in tree.nodes:
+        condition = node.condition
+        split = None if node.feature is None else features[node.feature]
+        rule = None if node.rule is None else tree.rules[node.rule]
+        found.append(
+            {
+                "parent": node.parent,
+                "depth": node.depth,
+                "words": "all rows" if condition is None else condition_words(condition, features[condition.feature]),
+                "column": None if split is None else split.name,
+                "rows": summaries.amount(node.support),
+                "loss": number(losses[node.index]),
+                "answer": None if rule is None else answer(rule.prediction, tree.rules.classes),
+                "leaf": None if node.rule is None else node.rule + 1,
+            }
+        )
+    return found

@@ -1,0 +1,214 @@
+"""The process that fits: it holds the rows, works on the latest wishes only, and can be interrupted at any time.
+
+Two numbers are shared with the server: the revision that is wanted, and the last one that was stopped. A signal ends
+the fit that runs if it is for an older or for a stopped revision, and is ignored otherwise, so a late one does no harm.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from omtree.cli.modelling import estimator_class
+from omtree.studio.source import Source
+from omtree.studio.view import view_of
+from omtree.studio.wishes import Wishes
+
+#: Seconds until the first tree is shown, whatever it is.
+QUICK = 0.2
+_FOLDS = 5
+#: Where Linux says how much memory a process has.
+_MAPPED = "/proc/self/statm"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is asked to do: a tree for wishes."""
+
+    revision: int
+    wishes: Wishes
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may use: seconds for a fit, and bytes beyond what it starts with; None is no limit."""
+
+    seconds: float = 60.0
+    memory: int | None = None
+
+
+class Superseded(Exception):
+    """The revision that is worked on is no longer wanted."""
+
+
+class Worker:
+    """Fits what it is asked for.
+
+    Parameters
+    ----------
+    source : Source
+    limits : Limits
+    connection : Connection
+        Jobs come in, and messages ``(kind, revision, content)`` go out.
+    wanted, stopped : shared whole numbers
+    """
+
+    def __init__(self, source: Source, limits: Limits, connection: Any, wanted: Any, stopped: Any) -> None:
+        self._source = source
+        self._limits = limits
+        self._connection = connection
+        self._wanted = wanted
+        self._stopped = stopped
+        self._running: int | None = None
+        self._judged: tuple[Wishes, Any] | None = None
+
+    def run(self) -> None:
+        """Work until the connection is closed."""
+        signal.signal(signal.SIGINT, self._on_signal)
+        self._connection.send(("ready", 0, None))
+        while True:
+            try:
+                job = self._connection.recv()
+            except EOFError:
+                return
+            self._answer(job)
+
+    def _on_signal(self, *_: Any) -> None:
+        if self._running is not None and (self._running < self._wanted.value or self._running <= self._stopped.value):
+            raise KeyboardInterrupt
+
+    def _answer(self, job: Job) -> None:
+        try:
+            self._fit(job)
+        except Superseded:
+            pass
+        except MemoryError:
+            self._judged = None
+            self._send("failed", job, "There is not enough memory for this; ask for less depth or fewer columns.")
+        except ValueError as fault:
+            self._send("failed", job, str(fault))
+        self._send("done", job, None)
+
+    def _fit(self, job: Job) -> None:
+        """First any tree, then the best one, then what to expect of it; what is known already is shown at once."""
+        wishes = job.wishes
+        judged = self._judged_for(wishes)
+        if judged is not None and wishes.leaves is None:
+            self._show(job, judged, "validated")
+            return
+        if judged is not None and wishes.leaves is not None:
+            self._show(job, judged.with_leaves(min(wishes.leaves, len(judged.loss_by_leaves_))), "known")
+        model = self._best(job, judged is not None)
+        if model is None or self._is_stopped(job):
+            return
+        if judged is None:
+            judged = self._try(job, self._limits.seconds, folds=_FOLDS)
+        if judged is None:
+            return
+        if wishes.leaves is None or not _adds_up(wishes):
+            self._show(job, judged, "validated")
+            return
+        # What to expect of a tree of this size, and of all others, is from the same folds.
+        model.expectation_ = vars(judged)["_expected_by_size"].get(wishes.leaves, judged.expectation_)
+        model.cv_results_ = judged.cv_results_
+        self._show(job, model, "validated")
+
+    def _best(self, job: Job, is_shown: bool) -> Any:
+        """The best tree, after a first one where nothing is shown yet; None where there is none before a stop."""
+        model = None
+        if not is_shown:
+            model = self._try(job, min(QUICK, self._limits.seconds))
+            if model is not None:
+                self._show(job, model, "quick")
+                # A search that ended before its limit had nothing left to do.
+                if model.certificate_.total_seconds < 0.8 * QUICK:
+                    return model
+            if self._is_stopped(job):
+                return model
+        best = self._try(job, self._limits.seconds)
+        if best is None:
+            return model
+        self._show(job, best, "full")
+        return best
+
+    def _judged_for(self, wishes: Wishes) -> Any:
+        """The cross-validated model of these wishes with the trees of all sizes, if it is known."""
+        if self._judged is None or self._judged[0] != wishes.whole:
+            return None
+        return self._judged[1]
+
+    def _try(self, job: Job, seconds: float, folds: int | None = None) -> Any:
+        """A model, or None where the fit was interrupted before there was one."""
+        self._check_wanted(job)
+        wishes, source = job.wishes, self._source
+        rows = source.X.drop_columns(list(wishes.left_out)) if wishes.left_out else source.X
+        leaves: Any = wishes.most_leaves if wishes.leaves is None else wishes.leaves
+        if folds is not None and (wishes.leaves is None or _adds_up(wishes)):
+            leaves = "auto"
+        model = estimator_class(source.task)(
+            **wishes.parameters(source),
+            max_leaves=leaves,
+            time_limit=seconds,
+            cv=folds,
+            # Folds in threads could not be interrupted.
+            n_jobs=-1 if folds is None else None,
+        )
+        self._running = job.revision
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(rows, source.y)
+        except KeyboardInterrupt:
+            model = None
+        finally:
+            self._running = None
+        self._check_wanted(job)
+        if model is not None:
+            model.target_name_ = source.target
+            model.origin_ = dict(source.origin)
+            family = vars(model).get("_family")
+            if leaves == "auto" and family is not None and family.searched and not self._is_stopped(job):
+                self._judged = (wishes.whole, model)
+        return model
+
+    def _check_wanted(self, job: Job) -> None:
+        if self._wanted.value > job.revision:
+            raise Superseded
+
+    def _is_stopped(self, job: Job) -> bool:
+        return bool(self._stopped.value >= job.revision)
+
+    def _show(self, job: Job, model: Any, phase: str) -> None:
+        view = view_of(model, self._source, most_leaves=job.wishes.most_leaves, phase=phase)
+        self._check_wanted(job)
+        self._send("view", job, {"view": view, "model": model.to_json(sizes=False)})
+
+    def _send(self, kind: str, job: Job, content: Any) -> None:
+        self._connection.send((kind, job.revision, content))
+
+
+def _adds_up(wishes: Wishes) -> bool:
+    """Whether one search gives the best trees of all sizes."""
+    coupling = any(each.level == "sample" for each in wishes.constraint_objects())
+    return not coupling and wishes.objective not in ("f1", "mcc")
+
+
+def main(source: Source, limits: Limits, connection: Any, wanted: Any, stopped: Any) -> None:
+    """The life of a worker process."""
+    # Ctrl-C in the terminal reaches every process; the server ends this one in good order.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if limits.memory is not None and os.path.exists(_MAPPED):
+        _limit_memory(limits.memory)
+    Worker(source, limits, connection, wanted, stopped).run()
+
+
+def _limit_memory(more: int) -> None:
+    """Allow so many bytes beyond what the process has now."""
+    import resource
+
+    with open(_MAPPED, encoding="ascii") as file:
+        pages = int(file.read().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, resource.RLIM_INFINITY))

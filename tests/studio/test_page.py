@@ -1,0 +1,170 @@
+"""The studio in a real browser: fit, slide, edit, undo, compare, save, reload, cancel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from omtree.export.saving import from_json
+
+RESTING = "body[data-busy=false]"
+
+
+class Window:
+    """A page of the studio, with everything it complained about or asked for."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(address)
+        self.rest()
+
+    def rest(self) -> None:
+        """Wait until the studio has nothing left to do."""
+        self.page.wait_for_selector(RESTING, timeout=60_000)
+
+    def moved(self, act: Any) -> None:
+        """Do something that leads to another revision, and wait for its tree."""
+        before = self.page.get_attribute("body", "data-revision")
+        act()
+        self.page.wait_for_selector(f"body:not([data-revision='{before}'])", timeout=60_000)
+        self.rest()
+
+    def slide(self, name: str, value: float) -> None:
+        """Move a slider."""
+        self.page.eval_on_selector(
+            f"#{name}", "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})); }", value
+        )
+
+    @property
+    def leaves(self) -> int:
+        """Of the tree that is shown."""
+        return int(self.page.locator("#stage [data-leaf]").count())
+
+    def saved(self, what: str) -> str:
+        """The content of a file."""
+        with self.page.expect_download() as download:
+            self.page.click(f"#save-{what}")
+        return str(download.value.path().read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def opened(chromium: Any, running: Any) -> Iterator[Any]:
+    """Opens windows; at the end nothing was complained about, run by hostile names, or asked of anybody else."""
+    windows: list[Window] = []
+
+    def open_window(**options: Any) -> Window:
+        windows.append(Window(chromium, running.address, **options))
+        return windows[-1]
+
+    yield open_window
+    for window in windows:
+        assert window.page.evaluate("() => window.hacked") is None
+        assert window.complaints == []
+        assert all(url.startswith((f"http://{running.host}/", "data:")) for url in window.requests)
+        window.context.close()
+
+
+def test_a_whole_journey(opened):
+    """From the first tree over sliders, edits, undo, comparison and files to a reload, all in one window."""
+    window = opened()
+    page = window.page
+    assert page.inner_text("h1") == "<u>target</u>"
+    assert page.locator("#leads .figure").first.inner_text() != "not known"
+    first = window.leaves
+
+    # Slide: fewer leaves, from what is known already.
+    window.moved(lambda: window.slide("leaves", 2))
+    assert window.leaves <= 2 < first
+    assert not page.is_checked("#auto")
+
+    # Undo with the keyboard, and forth again.
+    window.moved(lambda: page.keyboard.press("Control+z"))
+    assert window.leaves == first
+    window.moved(lambda: page.click("#redo"))
+    assert window.leaves <= 2
+    window.moved(lambda: page.click("#undo"))
+
+    # Edit by pointing: the question at the root is never to be asked again.
+    page.locator("#stage [data-node]").first.click()
+    name = page.locator("#stage [data-node] text").first.text_content()
+    window.moved(lambda: page.locator("#node button").first.click())
+    assert page.locator("#history li[aria-current]").inner_text().startswith("without ")
+    wishes = json.loads(window.saved("session"))
+    banned = wishes["revisions"][wishes["current"]]["wishes"]["left_out"]
+    assert banned[0].startswith(name.rstrip("…")[:10])
+    assert banned[0] not in {f.name for f in from_json(window.saved("model")).rules_.features}
+
+    # A constraint as a card with a slider; the slider is moved with the keyboard.
+    window.moved(lambda: page.select_option("#add", "recall"))
+    page.focus("#card-0-1")
+    window.moved(lambda: page.keyboard.press("ArrowRight"))
+    assert page.inner_text("#card-0-1-now") == "0.91"
+    assert "Recall" in page.inner_text("#checks")
+    model = from_json(window.saved("model"))
+    assert model.certificate_.constraints[0].value >= 0.91
+
+    # Compare two states side by side.
+    page.click("#compare")
+    page.wait_for_selector("#side-by-side[open] #right-tree svg")
+    assert page.locator("#left-tree svg").count() == 1
+    assert page.inner_text("#differences tbody tr:nth-child(2) th") == "loss in training"
+    page.select_option("#left", index=0)
+    page.click("#close")
+
+    # Files: all of them are there.
+    assert "<title>" in window.saved("report")
+    assert "to be filled in" in window.saved("card")
+    assert 'type = "recall"' in window.saved("constraints")
+    assert "model.fit" in window.saved("script")
+
+    # A reload shows the same state.
+    history = page.locator("#history li").count()
+    page.reload()
+    page.wait_for_selector("#stage svg")
+    window.rest()
+    assert page.locator("#history li").count() == history
+    assert page.inner_text("#card-0-1-now") == "0.91"
+
+
+def test_two_windows_and_cancel_on_a_phone(opened):
+    """A second window, on a phone and in the dark, has its own history; a long fit is cancelled and the tree stays."""
+    window = opened(viewport={"width": 390, "height": 800}, color_scheme="dark")
+    page = window.page
+    assert page.locator("#history li").count() == 1
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 391
+    assert page.get_attribute("html", "data-theme") == "dark"
+    assert page.locator("#outline li").first.is_visible()
+    before = page.get_attribute("body", "data-revision")
+    window.slide("depth", 6)
+    page.select_option("#objective", '"mcc"')
+    page.wait_for_selector(f"body:not([data-revision='{before}'])")
+    page.keyboard.press("Escape")
+    window.rest()
+    assert page.is_disabled("#stop")
+    assert page.locator("#outline li").count() > 1
+
+
+def test_labels(opened):
+    """Every control has a name for a screen reader, and every node of the tree says what it asks."""
+    page = opened().page
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button,select,input,[role=button]")]
+             .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length))
+             .map((e) => e.outerHTML)"""
+    )
+    assert unnamed == []
+    assert page.locator("#stage [data-node][role=button][aria-label*='asks about']").count() >= 1
+    page.locator("#stage [data-node]").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')").count(":") >= 1
+    page.keyboard.press("Enter")
+    assert page.locator("#node b").inner_text()
