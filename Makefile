@@ -70,6 +70,7 @@ $(VENV)/.docs: $(VENV)/.built
 # The pictures of the pages, made anew; needs Chromium.
 pictures: build
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/studio_pictures.py
 
 # The sanitizers must be loaded before Python itself, hence LD_PRELOAD; leaks of the interpreter are not ours.
 sanitize:

@@ -86,6 +86,12 @@ def test_a_whole_journey(opened):
     assert window.leaves <= 2 < first
     assert not page.is_checked("#auto")
 
+    # Another good tree beside this one.
+    page.locator("#gallery button").first.click()
+    page.wait_for_selector("#side-by-side[open] #right-tree svg")
+    assert page.inner_text("#differences tbody tr:nth-child(3) th") == "asks about"
+    page.click("#close")
+
     # Undo with the keyboard, and forth again.
     window.moved(lambda: page.keyboard.press("Control+z"))
     assert window.leaves == first
@@ -141,6 +147,7 @@ def test_two_windows_and_cancel_on_a_phone(opened):
     page = window.page
     assert page.locator("#history li").count() == 1
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 391
+    assert page.evaluate("() => scrollY") == 0
     assert page.get_attribute("html", "data-theme") == "dark"
     assert page.locator("#outline li").first.is_visible()
     before = page.get_attribute("body", "data-revision")

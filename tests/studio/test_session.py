@@ -116,6 +116,10 @@ def test_slider_of_leaves_is_answered_from_what_is_known(bench):
     bench.rest()
     assert session.current == number
     assert view(session)["validated"]
+    around = view(session)["around"]
+    assert around["trees"]
+    assert min(tree["value"] for tree in around["trees"]) >= view(session)["value"] - 1e-9
+    assert all(tree["leaves"] <= 3 for tree in around["trees"])
 
 
 def test_constraints_and_why_there_is_no_tree(bench):

@@ -212,7 +212,7 @@ class Session:
     def _go(self, number: int) -> None:
         self.current = number
         revision = self.revisions[number]
-        if revision.view is None or revision.view["phase"] != "validated":
+        if revision.view is None or revision.view["around"] is None:
             self._work(revision)
         self._changed()
 
@@ -247,7 +247,11 @@ class Session:
         if kind == "done" or revision is None:
             self.busy = None
         elif kind == "view":
-            revision.view, revision.model, revision.failed = content["view"], content["model"], ""
+            # What is around a tree is found after it.
+            revision.view = {**content["view"], "around": None}
+            revision.model, revision.failed = content["model"], ""
+        elif kind == "around" and revision.view is not None:
+            revision.view = {**revision.view, "around": content}
         elif kind == "failed":
             revision.failed = content
         self._changed()

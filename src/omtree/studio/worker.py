@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 import signal
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from omtree.cli.modelling import estimator_class
+from omtree.studio.around import trees_around
 from omtree.studio.source import Source
 from omtree.studio.view import view_of
 from omtree.studio.wishes import Wishes
 
 #: Seconds until the first tree is shown, whatever it is.
-QUICK = 0.2
+QUICK = 0.15
 _FOLDS = 5
 #: Where Linux says how much memory a process has.
 _MAPPED = "/proc/self/statm"
@@ -97,7 +99,7 @@ class Worker:
         wishes = job.wishes
         judged = self._judged_for(wishes)
         if judged is not None and wishes.leaves is None:
-            self._show(job, judged, "validated")
+            self._finish(job, judged)
             return
         if judged is not None and wishes.leaves is not None:
             self._show(job, judged.with_leaves(min(wishes.leaves, len(judged.loss_by_leaves_))), "known")
@@ -109,12 +111,20 @@ class Worker:
         if judged is None:
             return
         if wishes.leaves is None or not _adds_up(wishes):
-            self._show(job, judged, "validated")
+            self._finish(job, judged)
             return
         # What to expect of a tree of this size, and of all others, is from the same folds.
         model.expectation_ = vars(judged)["_expected_by_size"].get(wishes.leaves, judged.expectation_)
         model.cv_results_ = judged.cv_results_
+        self._finish(job, model)
+
+    def _finish(self, job: Job, model: Any) -> None:
+        """Show what is known in the end, and what is around it."""
         self._show(job, model, "validated")
+        if not self._is_stopped(job):
+            around = self._interruptibly(job, lambda: trees_around(model))
+            if around is not None:
+                self._send("around", job, around)
 
     def _best(self, job: Job, is_shown: bool) -> Any:
         """The best tree, after a first one where nothing is shown yet; None where there is none before a stop."""
@@ -156,16 +166,7 @@ class Worker:
             # Folds in threads could not be interrupted.
             n_jobs=-1 if folds is None else None,
         )
-        self._running = job.revision
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model.fit(rows, source.y)
-        except KeyboardInterrupt:
-            model = None
-        finally:
-            self._running = None
-        self._check_wanted(job)
+        model = self._interruptibly(job, lambda: model.fit(rows, source.y))
         if model is not None:
             model.target_name_ = source.target
             model.origin_ = dict(source.origin)
@@ -173,6 +174,20 @@ class Worker:
             if leaves == "auto" and family is not None and family.searched and not self._is_stopped(job):
                 self._judged = (wishes.whole, model)
         return model
+
+    def _interruptibly(self, job: Job, work: Callable[[], Any]) -> Any:
+        """What some work gives; None where a signal ended it."""
+        self._running = job.revision
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = work()
+        except KeyboardInterrupt:
+            found = None
+        finally:
+            self._running = None
+        self._check_wanted(job)
+        return found
 
     def _check_wanted(self, job: Job) -> None:
         if self._wanted.value > job.revision:

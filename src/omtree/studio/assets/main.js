@@ -45,6 +45,7 @@ function words(now) {
   if (!view) return "Looking for a tree";
   const gap = view.badge.toLowerCase();
   if (!now.busy) return `${view.loss}, ${gap}`;
+  if (view.phase === "validated") return `${view.loss}, ${gap}; looking for other good trees`;
   return view.phase === "full" || view.phase === "known"
     ? `${view.loss}, ${gap}; finding out what to expect on new rows`
     : `Best so far: ${view.loss}, ${gap}; still looking`;
@@ -64,6 +65,7 @@ function show(now) {
   if (now.view) {
     byId("badge").textContent = now.view.badge;
     tree.show(now.view);
+    side.around(now.view);
   }
   side.show(now, (revision) => act("visit", { revision }));
 }

@@ -35,8 +35,11 @@ export function show(snapshot, visit) {
     if (line.number === snapshot.current) item.setAttribute("aria-current", "step");
     return item;
   });
-  byId("history").replaceChildren(...lines);
-  byId("history").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  const list = byId("history");
+  list.replaceChildren(...lines);
+  // Within the list only: the page itself stays where it is.
+  const here = list.querySelector("[aria-current]");
+  if (here) list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2;
   price(snapshot);
 }
 
@@ -74,6 +77,38 @@ function price(snapshot) {
     picture.append(label);
   }
   box.replaceChildren(make("h3", { textContent: `What it costs: loss by ${key.replaceAll("_", " ")}` }), picture);
+}
+
+// The other good trees as small pictures; one that is chosen is shown beside the tree itself.
+export function around(view) {
+  const found = view.around;
+  byId("around").hidden = !found;
+  if (!found) return;
+  byId("around-words").textContent = found.sentence;
+  const key = byId("sort").value;
+  const rank = (tree) => (key === "asked" ? tree.columns.length : tree[key]);
+  const sorted = [...found.trees].sort((a, b) => rank(a) - rank(b) || a.value - b.value);
+  byId("sort").onchange = () => around(view);
+  byId("gallery").replaceChildren(...sorted.map((tree) => {
+    const picture = make("span", { className: "small" });
+    picture.innerHTML = tree.svg;
+    const words = `${tree.loss}, ${tree.leaves} leaves: ${tree.columns.join(", ") || "no question"}`;
+    const open = () => beside(view, tree);
+    return make("li", {}, make("button", { type: "button", onclick: open, "aria-label": `Show beside the tree: ${words}` },
+      picture, make("span", { textContent: words })));
+  }));
+}
+
+function beside(view, tree) {
+  for (const id of ["left", "right"]) byId(id).replaceChildren(make("option", { textContent: id === "left" ? "the tree" : "another good tree" }));
+  byId("left").onchange = byId("right").onchange = null;
+  byId("left-tree").innerHTML = view.svg;
+  byId("right-tree").innerHTML = tree.svg;
+  const asked = [...new Set(view.nodes.map((node) => node.column).filter(Boolean))].sort();
+  const rows = [["loss in training", view.loss, tree.loss], ["leaves", view.leaves, tree.leaves], ["asks about", asked.join(", "), tree.columns.join(", ")]];
+  byId("differences").tBodies[0].replaceChildren(...rows.map(([name, a, b]) => make("tr", {},
+    make("th", { scope: "row", textContent: name }), make("td", { textContent: a }), make("td", { textContent: b }))));
+  byId("side-by-side").showModal();
 }
 
 export function comparison(snapshot) {

@@ -1,0 +1,42 @@
+"""What is known around a tree: the other good ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omtree.data.wording import number
+from omtree.report.svg import to_svg
+
+#: So many are shown, up to so much worse, and so long is looked for them.
+_MOST, _WITHIN, _SECONDS = 12, 0.02, 10.0
+
+
+def trees_around(model: Any) -> dict[str, Any]:
+    """The best other trees of a fit, as small pictures with what there is to compare; or why there are none.
+
+    Parameters
+    ----------
+    model : fitted model
+        In the process that fitted it: the training rows are needed.
+    """
+    try:
+        found = model.alternatives(n=_MOST + 1, within=_WITHIN, time_limit=_SECONDS)
+        lines = found.facts()
+    except ValueError as fault:
+        return {"sentence": str(fault), "trees": []}
+    own = model.to_text()
+    trees: list[dict[str, Any]] = []
+    for other, line in zip(found, lines, strict=True):
+        if other.to_text() == own or len(trees) == _MOST:
+            continue
+        trees.append(
+            {
+                "svg": to_svg(other, title=f"Tree {line['place']}"),
+                "value": line["loss"],
+                "loss": f"{number(line['loss'])} {other.certificate_.unit_of(line['loss'])}",
+                "leaves": line["leaves"],
+                "columns": line["columns"],
+                "cost": line["cost"],
+            }
+        )
+    return {"sentence": str(found), "trees": trees}
