@@ -53,6 +53,7 @@ SearchResult AnyDepthSearch::run() {
             result.finished = true;
             return result;
         }
+        grow(root, 0);
         known = solve(root, infinity, 0);
         result.finished = true;
     } catch (const Stopped &) {
@@ -153,6 +154,27 @@ AnyDepthSearch::Known AnyDepthSearch::solve(Node &node, double upper, int height
     }
     remember();
     return known;
+}
+
+double AnyDepthSearch::grow(Node &node, int height) {
+    check();
+    Level &level = this->level(height);
+    Known known = open(node, level);
+    if (known.column >= 0 && known.lower + 4 * price_ < known.upper && !level.order.empty()) {
+        const auto found = std::find(node.bits.columns.begin(), node.bits.columns.end(), known.column);
+        const int place = static_cast<int>(found - node.bits.columns.begin());
+        const ConditionSet inner = key_of(node, node.bits.row(place));
+        double value = 0.0;
+        for (const bool inside : {true, false}) {
+            Node child;
+            make_side(node, level, place, inside, false, child);
+            child.key = inside ? inner : node.key.without(inner);
+            value += grow(child, height + 1);
+        }
+        known.upper = std::min(known.upper, value);
+    }
+    cache_.store(node.key, 0, known);
+    return known.upper;
 }
 
 /// Appends the best tree known on these samples; where it is not known and the time does not suffice, a leaf.

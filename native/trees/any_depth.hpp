@@ -83,6 +83,8 @@ class AnyDepthSearch {
     /// The best tree where it costs less than `upper`; otherwise the lower bound is `upper` at least.
     Known solve(Node &node, double upper, int height);
     void try_column(const Node &node, Level &level, int column, double upper, int height, Known &known);
+    /// The value of the tree that always takes the most promising column, which is remembered: a first tree to beat.
+    double grow(Node &node, int height);
     int build(Node &node, int height, SearchTree &tree, double &value);
 
     const SearchProblem &problem_;

@@ -110,8 +110,8 @@ void AnyDepthSearch::compare_sides(const BitNode &bits, Level &level, int column
     const double own = weight[column];
     // Our best tree, used on the other samples, costs at most those that only the others have. A leaf that falls short
     // of the support there is given up for its neighbour: it has lost at least one of the samples that only we have,
-    // and what it still had, less than the support, may become wrong. Its price is saved.
-    const double short_of = support_ - 1;
+    // and what it still had, less than the support, may become wrong; but its price is saved.
+    const double lost = std::max(0.0, largest_cost_ * (support_ - 1) - price_);
     double in = 0.0;
     double out = 0.0;
     for (const int other : level.order) {
@@ -120,10 +120,10 @@ void AnyDepthSearch::compare_sides(const BitNode &bits, Level &level, int column
         const double neither = all - theirs - own + both;
         const double a = level.sides[2 * other + 1].lower;
         const double b = level.sides[2 * other].lower;
-        in = std::max({in, a - largest_cost_ * (theirs - both + short_of * (own - both)),
-                       b - largest_cost_ * (neither + short_of * both)});
-        out = std::max({out, a - largest_cost_ * (both + short_of * neither),
-                        b - largest_cost_ * (own - both + short_of * (theirs - both))});
+        in = std::max(
+            {in, a - largest_cost_ * (theirs - both) - lost * (own - both), b - largest_cost_ * neither - lost * both});
+        out = std::max({out, a - largest_cost_ * both - lost * neither,
+                        b - largest_cost_ * (own - both) - lost * (theirs - both)});
     }
     Side *sides = &level.sides[2 * column];
     sides[1].lower = std::max(sides[1].lower, std::min(in, sides[1].upper));

@@ -110,6 +110,38 @@ def test_an_uncovered_sample_is_found() -> None:
         case.check()
 
 
+def test_blocks_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples that are looked at in parts are all looked at: what is wrong with the last one is found."""
+    monkeypatch.setattr("omtree.fit.checker._BLOCK", 3)
+    case = Case()
+    assert case.check() == ()
+    last = int(np.flatnonzero(case.weight > 0)[-1])
+    meets = [all(case.codes[c.feature, last] in c.codes for c in rule.conditions) for rule in case.rules]
+    own = meets.index(True)
+    rules = list(case.rules)
+    case.rules = RuleSet([*rules[:own], *rules[own + 1 :]], case.rules.features, case.rules.classes)
+    with pytest.raises(CertificateError, match="which meets 0"):
+        case.check()
+    case.rules = RuleSet([*rules, rules[own]], case.rules.features, case.rules.classes)
+    with pytest.raises(CertificateError, match="which meets 2"):
+        case.check()
+
+
+@pytest.mark.parametrize("price", [0.0, 0.03, 0.1])
+def test_the_price_of_leaves_is_recomputed(price: float) -> None:
+    """A certificate has to have the price that was asked for, and to count it for every leaf."""
+    case = Case()
+    paid = price * float(case.weight.sum())
+    value = case.certificate.value + 5 * paid
+    case.certificate = replace(case.certificate, value=value, bound=value, leaf_price=paid)
+    assert case.check(leaf_price=price) == ()
+    with pytest.raises(CertificateError, match="the price of a leaf"):
+        case.check(leaf_price=price + 0.01)
+    case.certificate = replace(case.certificate, value=value + paid + 1.0, bound=value)
+    with pytest.raises(CertificateError, match="the value"):
+        case.check(leaf_price=price)
+
+
 def test_constraints_are_recomputed() -> None:
     """The value of a constraint comes from what the rules predict; a violated one is named."""
     case = Case()

@@ -18,6 +18,9 @@ from omtree.model.tree import Tree
 from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
 from omtree.sources.target import Target
 
+#: Samples that are looked at together.
+_BLOCK = 2**18
+
 
 def check(
     rules: RuleSet,
@@ -152,23 +155,45 @@ def _paid(rules: RuleSet, constraints: Sequence[Constraint]) -> float:
 
 def _owners(rules: RuleSet, codes: CodeArray, weight: FloatArray) -> npt.NDArray[np.intp]:
     """The rule that each sample meets; every sample of positive weight meets exactly one."""
-    met = np.zeros(codes.shape[1], dtype=np.uint16)
     owner = np.zeros(codes.shape[1], dtype=np.intp)
-    for r, rule in enumerate(rules):
-        inside = np.arange(codes.shape[1])
-        for condition in rule.conditions:
-            allowed = np.zeros(256, dtype=bool)
-            allowed[list(condition.codes)] = True
-            inside = inside[allowed.take(codes[condition.feature].take(inside))]
-        met[inside] += 1
-        owner[inside] = r
-    wrong = np.flatnonzero((met != 1) & (weight > 0))
+    once = np.zeros(codes.shape[1], dtype=bool)
+    for start in range(0, codes.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        owner[block], once[block] = _owners_in(rules, codes[:, block])
+    wrong = np.flatnonzero(~once & (weight > 0))
     if len(wrong):
+        first = codes[:, wrong[0]]
+        met = sum(all(first[c.feature] in c.codes for c in rule.conditions) for rule in rules)
         raise CertificateError(
             f"{len(wrong)} training samples do not meet exactly one rule; the first is sample {wrong[0]}, "
-            f"which meets {met[wrong[0]]}."
+            f"which meets {met}."
         )
     return owner
+
+
+def _owners_in(rules: RuleSet, codes: CodeArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """The last rule that each sample meets, and whether it meets one and no other; bits, as leaves may be thousands."""
+    n_samples = codes.shape[1]
+    everything = np.packbits(np.ones(n_samples, dtype=bool))
+    meeting: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.uint8]] = {}
+    any_rule, two_rules = np.zeros_like(everything), np.zeros_like(everything)
+    owner = np.zeros(n_samples, dtype=np.intp)
+    for r, rule in enumerate(rules):
+        inside = everything
+        for condition in rule.conditions:
+            key = (condition.feature, condition.codes)
+            if key not in meeting:
+                allowed = np.zeros(256, dtype=bool)
+                allowed[list(condition.codes)] = True
+                meeting[key] = np.packbits(allowed.take(codes[condition.feature]))
+            inside = inside & meeting[key]
+        two_rules |= any_rule & inside
+        any_rule |= inside
+        some = np.flatnonzero(inside)
+        places = (8 * some[:, None] + np.arange(8))[np.unpackbits(inside[some]).reshape(-1, 8) == 1]
+        owner[places] = r
+    once = np.unpackbits(any_rule & ~two_rules, count=n_samples).astype(bool)
+    return owner, once
 
 
 def _class_losses(

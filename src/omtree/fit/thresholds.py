@@ -40,7 +40,7 @@ _FIRST_SHARE, _PROOF_SHARE, _HOPELESS_SHARE = 0.3, 0.6, 0.15
 #: Share of the time left for neighbourhoods when nothing is to come but the model and its check.
 _LAST_SHARE = 0.93
 #: Seconds that reading and checking a model takes for a row and a leaf, roughly.
-READING_SECONDS = 1e-8
+READING_SECONDS = 3e-9
 #: A tree with more leaves than this has too many cuts for the thresholds of a search.
 MOST_LEAVES = 40
 #: Steps of an exact search in a second, roughly.

@@ -110,12 +110,14 @@ class Tree:
         root : Node
         reader : Reader
         """
-        features = reader.problem.table.features
+        features, codes = reader.problem.table.features, reader.problem.table.codes
         paths: list[Path] = []
+        rule_of_row = np.zeros(codes.shape[1], dtype=np.intp)
 
-        def shape(node: Node, above: dict[int, Condition]) -> _Split | int:
+        def shape(node: Node, above: dict[int, Condition], rows: npt.NDArray[np.intp]) -> _Split | int:
             if not node.branches:
                 paths.append(Path(tuple(above.values()), node.label))
+                rule_of_row[rows] = len(paths) - 1
                 return len(paths) - 1
             feature = node.branches[0][0].feature
             branches = []
@@ -126,11 +128,13 @@ class Tree:
                     # The feature was split higher up already: the leaf's rule has one condition that says both.
                     shared = tuple(sorted(set(above[feature].codes) & set(condition.codes)))
                     both = in_words(Condition(feature, shared), features)
-                branches.append((condition, shape(child, {**above, feature: both})))
+                allowed = np.zeros(256, dtype=bool)
+                allowed[list(condition.codes)] = True
+                inside = rows[allowed.take(codes[feature].take(rows))]
+                branches.append((condition, shape(child, {**above, feature: both}, inside)))
             return _Split(feature, tuple(branches), node.default)
 
-        bare = shape(root, {})
-        rule_of_row = rule_of_rows(paths, reader.problem.table.codes)
+        bare = shape(root, {}, np.arange(codes.shape[1]))
         summary = partial(reader.summary, rule_of_row) if reader.target.is_number else None
         return cls(bare, RuleSet.from_paths(paths, reader, rule_of_row), summary)
 
