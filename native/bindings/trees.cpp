@@ -236,10 +236,14 @@ void bind_joint_counts(nb::module_ &m) {
         nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
 }
 
+/// Feature, codes of the children, free code, children, leaf, closed features, labels; the features by their places.
+using Forced = std::vector<
+    std::tuple<int, std::vector<std::vector<int>>, int, std::vector<int>, bool, std::vector<bool>, std::vector<bool>>>;
+
 omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const omtree::RuleJudge &judge,
                                        const std::vector<int> &columns, const std::vector<int> &n_codes,
                                        const std::vector<std::string> &families, const std::vector<bool> &has_missing,
-                                       const std::vector<std::vector<int>> &orders) {
+                                       const std::vector<std::vector<int>> &orders, const Forced &forced) {
     if (codes.shape(1) != judge.n_rows()) {
         throw nb::value_error("codes and judge differ in the number of rows");
     }
@@ -250,6 +254,22 @@ omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const 
     }
     problem.columns = columns;
     problem.judge = &judge;
+    for (const auto &[feature, parts, free_code, children, leaf, closed, labels] : forced) {
+        omtree::ForcedNode &node = problem.forced.emplace_back();
+        node.feature = feature;
+        for (const std::vector<int> &part : parts) {
+            std::array<std::uint64_t, 4> &mask = node.parts.emplace_back();
+            mask.fill(0);
+            for (const int code : part) {
+                mask[code / 64] |= std::uint64_t{1} << (code % 64);
+            }
+        }
+        node.free_code = free_code;
+        node.children = children;
+        node.leaf = leaf;
+        node.closed.assign(closed.begin(), closed.end());
+        node.labels.assign(labels.begin(), labels.end());
+    }
     return problem;
 }
 
@@ -258,11 +278,11 @@ void bind_general_search(nb::module_ &m) {
         "search_general",
         [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const std::vector<int> &columns,
            const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
-           int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes, double seconds,
-           bool use_bounds, bool use_cache) {
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, const Forced &forced,
+           int max_depth, int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
+           double seconds, bool use_bounds, bool use_cache) {
             omtree::GeneralProblem problem =
-                general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+                general_problem(codes, judge, columns, n_codes, families, has_missing, orders, forced);
             problem.max_depth = max_depth;
             problem.max_leaves = max_leaves;
             problem.binary = binary;
@@ -279,8 +299,8 @@ void bind_general_search(nb::module_ &m) {
             return search_answer(result, interrupted);
         },
         nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"),
-        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
-        nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
+        nb::arg("has_missing"), nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"), nb::arg("max_leaves"),
+        nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
         nb::arg("use_bounds"), nb::arg("use_cache"));
 }
 
@@ -337,12 +357,12 @@ void bind_fronts(nb::module_ &m) {
            const std::vector<std::string> &sense, double test_weight, Matrix<double> demands, Vector<double> at_least,
            double budget, double least, std::size_t most_vectors, const std::vector<int> &columns,
            const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
-           int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds, bool use_bounds,
-           bool use_cache) {
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, const Forced &forced,
+           int max_depth, int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds,
+           bool use_bounds, bool use_cache) {
             using Sense = omtree::FrontTask::Sense;
             omtree::FrontTask task;
-            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders, forced);
             task.problem.max_depth = max_depth;
             task.problem.max_leaves = max_leaves;
             task.problem.binary = binary;
@@ -381,8 +401,9 @@ void bind_fronts(nb::module_ &m) {
         nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
         nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("least"),
         nb::arg("most_vectors"), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"),
-        nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"),
-        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"));
+        nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
+        nb::arg("max_children"), nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"),
+        nb::arg("use_cache"));
 }
 
 void bind_nearby(nb::module_ &m) {
@@ -391,11 +412,11 @@ void bind_nearby(nb::module_ &m) {
         [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, std::size_t most_trees, double known, double cap,
            bool trivial, bool shapes, std::size_t room, const std::vector<int> &columns,
            const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
-           int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds, bool use_bounds,
-           bool use_cache) {
+           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, const Forced &forced,
+           int max_depth, int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds,
+           bool use_bounds, bool use_cache) {
             omtree::NearbyTask task;
-            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders);
+            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders, forced);
             task.problem.max_depth = max_depth;
             task.problem.max_leaves = max_leaves;
             task.problem.binary = binary;
@@ -420,9 +441,9 @@ void bind_nearby(nb::module_ &m) {
         },
         nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("most_trees"), nb::arg("known"), nb::arg("cap"),
         nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"), nb::arg("columns"), nb::arg("n_codes"),
-        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
-        nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"),
-        nb::arg("use_cache"));
+        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"),
+        nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"), nb::arg("seconds"),
+        nb::arg("use_bounds"), nb::arg("use_cache"));
 }
 
 } // namespace

@@ -182,10 +182,21 @@ Verdict RuleJudge::judge(const double *statistics, RowNumbers rows, std::span<co
 }
 
 Verdict RuleJudge::judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
-                                double paid) const {
+                                double paid, const std::vector<char> *wanted) const {
     std::vector<char> labels;
     if (!allow(statistics, rows, conditions, labels)) {
         return {std::numeric_limits<double>::infinity(), 0};
+    }
+    if (wanted != nullptr) {
+        bool any = false;
+        labels.resize(wanted->size(), 1);
+        for (std::size_t label = 0; label < labels.size(); ++label) {
+            labels[label] = labels[label] && (*wanted)[label];
+            any = any || labels[label];
+        }
+        if (!any) {
+            return {std::numeric_limits<double>::infinity(), 0};
+        }
     }
     Verdict verdict = loss_->judge(statistics + 1, rows, labels.empty() ? nullptr : labels.data());
     verdict.loss += paid * statistics[0];

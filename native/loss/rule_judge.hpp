@@ -102,8 +102,9 @@ class RuleJudge {
     /// Whether a rule may test exactly these features; sets what a unit of row weight pays for the tests then.
     bool may_test(std::span<const int> features, double &paid) const;
     /// The same for a rule whose features are known to be allowed and what is paid for them.
+    /// `wanted` has a flag for every label it may have, where not all.
     Verdict judge_tested(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
-                         double paid) const;
+                         double paid, const std::vector<char> *wanted = nullptr) const;
     /// Whether some label is allowed, features aside; `labels` has a flag per label then, or is empty: all of them.
     bool allow(const double *statistics, RowNumbers rows, std::span<const JudgedCondition> conditions,
                std::vector<char> &labels) const;

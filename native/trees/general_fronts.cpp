@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -108,7 +109,7 @@ class Fronts {
         double paid = 0.0;
         bool any_label = false;
         if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
-            any_label = add_leaf(place.sums.data(), place.rows, paid, cap, box.front);
+            any_label = add_leaf(searcher_.path.given(), place.sums.data(), place.rows, paid, cap, box.front);
         }
         // A split into leaves of one label is no better than the leaf.
         const bool mixed =
@@ -140,10 +141,15 @@ class Fronts {
 
     /// Adds what the rows give as a leaf, for every label they may have; a leaf's link is -1 - label. Returns whether
     /// they may have any.
-    bool add_leaf(const double *sums, RowNumbers rows, double paid, double cap, Front &front) {
+    bool add_leaf(const ForcedNode *given, const double *sums, RowNumbers rows, double paid, double cap, Front &front) {
         std::vector<char> labels;
-        if (!shared_.judge.allow(sums, rows, searcher_.path.conditions(), labels)) {
+        if ((given != nullptr && given->feature >= 0) ||
+            !shared_.judge.allow(sums, rows, searcher_.path.conditions(), labels)) {
             return false;
+        }
+        if (given != nullptr && !given->labels.empty()) {
+            labels.resize(given->labels.size(), 1);
+            std::transform(labels.begin(), labels.end(), given->labels.begin(), labels.begin(), std::logical_and<>());
         }
         for (int label = 0; label < task_.n_labels; ++label) {
             if (!labels.empty() && !labels[label]) {
@@ -275,7 +281,7 @@ class Fronts {
         if (depth == 1 && !shared_.by_rows) {
             Front front;
             if (screen.complete) {
-                add_leaf(sums_.data(), {}, screen.paid, cap, front);
+                add_leaf(searcher_.path.given_below(feature, codes_[0]), sums_.data(), {}, screen.paid, cap, front);
                 order_.prune(front);
             }
             for (Entry &entry : front) {
@@ -284,7 +290,7 @@ class Fronts {
             return std::make_shared<const Front>(std::move(front));
         }
         const CodeMask mask = searcher_.mask_of(screen, feature, block);
-        const Path::Step step(searcher_.path, feature, mask);
+        const Path::Step step(searcher_.path, feature, mask, codes_[0]);
         ConditionSet key = searcher_.path.key();
         key.b += depth;
         const auto known = memo_.find(key);

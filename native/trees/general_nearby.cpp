@@ -138,7 +138,7 @@ class Nearby {
         double leaf = infinity;
         double paid = 0.0;
         if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
-            leaf = add_leaf(place.sums.data(), place.rows, paid, cap, box.found);
+            leaf = add_leaf(searcher_.path.given(), place.sums.data(), place.rows, paid, cap, box.found);
         }
         for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
             split(place, depth, f, cap, leaf, box);
@@ -155,8 +155,8 @@ class Nearby {
     }
 
     /// The loss of the rows as a leaf; infinite where they may not be one.
-    double add_leaf(const double *sums, RowNumbers rows, double paid, double cap, Parts &to) {
-        const Verdict verdict = shared_.judge.judge_tested(sums, rows, searcher_.path.conditions(), paid);
+    double add_leaf(const ForcedNode *given, const double *sums, RowNumbers rows, double paid, double cap, Parts &to) {
+        const Verdict verdict = searcher_.judge_given(given, sums, rows, searcher_.path.conditions(), paid);
         if (verdict.loss < infinity && verdict.loss <= cap + shared_.tolerance) {
             const int n = shared_.n_statistics;
             to.push_back({verdict.loss, hash_of(sums[n - 2], sums[n - 1]), verdict.label, -1, -1, 1, true});
@@ -314,12 +314,12 @@ class Nearby {
         if (depth == 1 && !shared_.by_rows) {
             auto parts = std::make_shared<Parts>();
             if (screen.complete) {
-                add_leaf(sums_.data(), {}, screen.paid, cap, *parts);
+                add_leaf(searcher_.path.given_below(feature, codes[0]), sums_.data(), {}, screen.paid, cap, *parts);
             }
             return parts;
         }
         const CodeMask mask = searcher_.mask_of(screen, feature, block);
-        const Path::Step step(searcher_.path, feature, mask);
+        const Path::Step step(searcher_.path, feature, mask, codes[0]);
         ConditionSet key = searcher_.path.key();
         key.b += depth;
         const auto known = memo_.find(key);

@@ -14,6 +14,7 @@ Path::Path(const GeneralProblem &problem) : problem_(problem), place_(problem.fe
         }
         everything_.push_back(mask);
     }
+    given_ = problem.forced.empty() ? -1 : 0;
     // The judge is given pointers to the masks: they must not move.
     masks_.reserve(problem.features.size());
 }
@@ -29,6 +30,7 @@ std::span<const int> Path::columns_with(int feature) {
 
 ConditionSet Path::key() const {
     ConditionSet set;
+    set.b = ConditionSet::mix(given_ + 1); // the same rows may be reached where other things are given
     for (std::size_t i = 0; i < masks_.size(); ++i) {
         std::uint64_t x = 0x9e3779b97f4a7c15ull * (columns_[i] + 1);
         for (const std::uint64_t word : masks_[i]) {
@@ -40,8 +42,26 @@ ConditionSet Path::key() const {
     return set;
 }
 
-Path::Step::Step(Path &path, int feature, const CodeMask &mask)
-    : path_(path), feature_(feature), added_(!path.tests(feature)) {
+int Path::position_below(int feature, int code) const {
+    const ForcedNode *given = this->given();
+    if (given == nullptr || given->children.empty()) {
+        return -1;
+    }
+    if (given->feature < 0 || given->parts.empty()) {
+        return given->children[0];
+    }
+    for (std::size_t part = 0; feature == given->feature && part < given->parts.size(); ++part) {
+        if (given->parts[part][code / 64] >> (code % 64) & 1) {
+            return given->children[part];
+        }
+    }
+    // The free code alone has a child of its own.
+    return given->children.size() > given->parts.size() ? given->children.back() : -1;
+}
+
+Path::Step::Step(Path &path, int feature, const CodeMask &mask, int code)
+    : path_(path), feature_(feature), added_(!path.tests(feature)),
+      given_(std::exchange(path.given_, path.position_below(feature, code))) {
     if (added_) {
         path.place_[feature] = static_cast<int>(path.masks_.size());
         path.masks_.push_back(mask);
@@ -53,6 +73,7 @@ Path::Step::Step(Path &path, int feature, const CodeMask &mask)
 }
 
 Path::Step::~Step() {
+    path_.given_ = given_;
     if (added_) {
         path_.place_[feature_] = -1;
         path_.masks_.pop_back();

@@ -50,7 +50,7 @@ class Builder {
         for (const Branch &branch : split->children) {
             RowList below;
             searcher_.restrict(rows, split->feature, branch.mask, below);
-            const Path::Step step(searcher_.path, split->feature, branch.mask);
+            const Path::Step step(searcher_.path, split->feature, branch.mask, branch.codes[0]);
             const int child = node(below, depth - 1, branch.leaves, branch.loss, nullptr, tree);
             tree[position].branches.emplace_back(branch.codes, child);
         }

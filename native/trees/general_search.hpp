@@ -1,12 +1,24 @@
 // Exact search for the best tree under any loss of a rule and any limits on rules.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "loss/rule_judge.hpp"
 #include "trees/search.hpp"
 
 namespace omtree {
+
+/// A node of a part of the tree that is given.
+struct ForcedNode {
+    int feature = -1;                                ///< that it splits; -1: any, or none
+    std::vector<std::array<std::uint64_t, 4>> parts; ///< the codes of its children; empty: any
+    int free_code = -1;                              ///< a code that may join any part, or stand alone
+    std::vector<int> children;                       ///< by part, or one for all; -1: nothing is given below
+    bool leaf = false;                               ///< whether it must not be split
+    std::vector<char> closed;                        ///< by feature: not to be split here; empty: none
+    std::vector<char> labels;                        ///< what it may predict as a leaf; empty: anything
+};
 
 struct GeneralProblem {
     std::vector<SearchFeature> features; ///< in graph order
@@ -20,6 +32,7 @@ struct GeneralProblem {
     std::size_t cache_bytes = 0;
     bool use_bounds = true;
     bool use_cache = true;
+    std::vector<ForcedNode> forced; ///< the root first; empty: nothing is given
 };
 
 SearchResult search_general(const GeneralProblem &problem, Control &control);

@@ -23,6 +23,11 @@ bool Searcher::may_split(int feature) {
     if (!problem_.binary && path.tests(feature)) {
         return false;
     }
+    const ForcedNode *given = path.given();
+    if (given != nullptr && (given->leaf || (given->feature >= 0 && given->feature != feature) ||
+                             (!given->closed.empty() && given->closed[feature]))) {
+        return false;
+    }
     const int column = problem_.columns[feature];
     if (!judge_.shape.may_follow(path.columns(), column)) {
         return false;
@@ -40,7 +45,22 @@ Verdict Searcher::judge_leaf(const RowList &rows) {
             sums[s] += from[s];
         }
     }
-    return judge_.judge(sums.data(), rows, path.conditions(), path.columns());
+    double paid = 0.0;
+    if (!judge_.may_test(path.columns(), paid)) {
+        return {infinity, 0};
+    }
+    return judge_given(path.given(), sums.data(), rows, path.conditions(), paid);
+}
+
+Verdict Searcher::judge_given(const ForcedNode *given, const double *sums, RowNumbers rows,
+                              std::span<const JudgedCondition> conditions, double paid) const {
+    if (given == nullptr) {
+        return judge_.judge_tested(sums, rows, conditions, paid);
+    }
+    if (given->feature >= 0) {
+        return {infinity, 0};
+    }
+    return judge_.judge_tested(sums, rows, conditions, paid, given->labels.empty() ? nullptr : &given->labels);
 }
 
 void Searcher::restrict(const RowList &rows, int feature, const CodeMask &mask, RowList &out) const {

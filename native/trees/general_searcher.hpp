@@ -54,11 +54,16 @@ class Path {
     std::span<const int> columns_with(int feature);
     std::span<const JudgedCondition> conditions() const { return conditions_; }
     ConditionSet key() const;
+    /// What is given of the node that the path leads to; null where nothing is.
+    const ForcedNode *given() const { return given_at(given_); }
+    /// The same of its child by a feature that has rows of this code.
+    const ForcedNode *given_below(int feature, int code) const { return given_at(position_below(feature, code)); }
 
     /// A condition that is part of the path for as long as this lives.
     class Step {
       public:
-        Step(Path &path, int feature, const CodeMask &mask);
+        /// `code` is one that the child has rows of.
+        Step(Path &path, int feature, const CodeMask &mask, int code);
         ~Step();
         Step(const Step &) = delete;
         Step &operator=(const Step &) = delete;
@@ -68,6 +73,7 @@ class Path {
         int feature_;
         bool added_;
         CodeMask before_;
+        int given_;
     };
 
   private:
@@ -78,6 +84,10 @@ class Path {
     std::vector<int> longer_;
     std::vector<CodeMask> masks_;
     std::vector<JudgedCondition> conditions_;
+
+    const ForcedNode *given_at(int position) const { return position < 0 ? nullptr : &problem_.forced[position]; }
+    int position_below(int feature, int code) const;
+    int given_ = -1; ///< position among what is forced
 };
 
 /// Everything threads share.
@@ -138,6 +148,9 @@ class Searcher {
     /// Whether this feature may be split below the path.
     bool may_split(int feature);
     Verdict judge_leaf(const RowList &rows);
+    /// What rows cost as a leaf whose features are allowed, at a node of which this is given.
+    Verdict judge_given(const ForcedNode *given, const double *sums, RowNumbers rows,
+                        std::span<const JudgedCondition> conditions, double paid) const;
     void restrict(const RowList &rows, int feature, const CodeMask &mask, RowList &out) const;
     /// Whether some tree with this feature at the root costs less than `cap`; `out` tells which ways may. For boxes of
     /// rows, and for those whose counts are known.
@@ -166,6 +179,7 @@ class Searcher {
         std::vector<double> sum;
         std::vector<RowList> by_code; ///< rows by code of the feature that is split
         std::vector<int> present;
+        int feature = -1; ///< that is split
         bool missing = false;
         bool begun = false;        ///< whether the last feature tried was worth splitting
         bool tabled = false;       ///< whether `tables` are those of the feature
@@ -217,6 +231,8 @@ class Searcher {
     void deep_feature(const RowList &rows, int depth, int budget, int feature, const std::vector<double> &upper,
                       Values &out, bool record);
 
+    const ForcedNode *given_below(Level &level, int block) const;
+    bool keep_to(const ForcedNode &given, Level &level);
     bool begin(Level &level, int feature, int depth, int budget, const std::vector<double> &upper, const Values &out);
     void judge_block(Level &level, int block, bool single);
     static void gather_rows(Level &level);

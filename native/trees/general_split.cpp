@@ -10,6 +10,17 @@ CodeMask Searcher::mask_of(const Partition &partition, const std::vector<int> &p
     const CodeMask &domain = path.domain(feature);
     const auto bit = [](int code) { return std::uint64_t{1} << (code % 64); };
     CodeMask mask{};
+    if (const ForcedNode *given = path.given(); given != nullptr && !given->parts.empty()) {
+        for (const std::uint8_t code : codes) {
+            for (const CodeMask &part : given->parts) {
+                for (std::size_t word = 0; (part[code / 64] & bit(code)) && word < mask.size(); ++word) {
+                    mask[word] |= part[word] & domain[word];
+                }
+            }
+            mask[code / 64] |= bit(code);
+        }
+        return mask;
+    }
     if (partition.is_complement(block)) {
         mask = domain;
         std::vector<int> inside;
@@ -65,7 +76,10 @@ void Searcher::judge_block(Level &level, int block, bool single) {
     const double paid = level.paid * sums[0];
     const double lower = shared_.bounded ? sums[n] + paid : -infinity;
     if (!shared_.by_rows || !level.complete) {
-        const double leaf = level.complete ? judge_.judge_tested(sums, {}, {}, level.paid).loss : infinity;
+        double leaf = infinity;
+        if (level.complete) {
+            leaf = judge_given(given_below(level, block), sums, {}, {}, level.paid).loss;
+        }
         if (child_budget == 1 || leaf <= lower + shared_.tolerance) {
             settle(leaf);
             return;
@@ -82,6 +96,60 @@ void Searcher::judge_block(Level &level, int block, bool single) {
     level.known[block] = 0;
     values[1] = shared_.bounded && judge_.additive_loss() ? judge_.bare_loss(sums, {}) + paid : lower;
     std::fill(values + 2, values + child_budget + 1, std::min(lower, values[1]));
+}
+
+/// What is given of the child that a block would be.
+const ForcedNode *Searcher::given_below(Level &level, int block) const {
+    if (path.given() == nullptr) {
+        return nullptr;
+    }
+    level.partition.positions(block, level.positions);
+    return path.given_below(level.feature, level.present[level.positions[0]]);
+}
+
+/// Leaves only the blocks that are the given parts; false where one of those has no rows.
+bool Searcher::keep_to(const ForcedNode &given, Level &level) {
+    Partition &partition = level.partition;
+    const auto part_of = [&](int code) {
+        for (std::size_t part = 0; part < given.parts.size(); ++part) {
+            if (given.parts[part][code / 64] >> (code % 64) & 1) {
+                return static_cast<int>(part);
+            }
+        }
+        return -1;
+    };
+    std::vector<int> size(given.parts.size(), 0);
+    for (const int code : level.present) {
+        const int part = part_of(code);
+        if (part >= 0 && code != given.free_code) {
+            ++size[part];
+        }
+    }
+    if (std::find(size.begin(), size.end(), 0) != size.end()) {
+        return false;
+    }
+    for (int block = 0; block < partition.n_blocks(); ++block) {
+        if (!partition.usable(block)) {
+            continue;
+        }
+        partition.positions(block, level.positions);
+        int part = -1;
+        int found = 0;
+        bool fits = true;
+        for (const int position : level.positions) {
+            const int code = level.present[position];
+            if (code != given.free_code) {
+                fits = fits && part_of(code) >= 0 && (part < 0 || part == part_of(code));
+                part = part_of(code);
+                ++found;
+            }
+        }
+        if (!fits || (found > 0 && found != size[part])) {
+            std::fill_n(partition.values(block) + 1, partition.child_budget(), infinity);
+            level.known[block] = 2;
+        }
+    }
+    return true;
 }
 
 /// The rows of the level's codes, in increasing order.
@@ -128,6 +196,7 @@ bool Searcher::begin(Level &level, int feature, int depth, int budget, const std
     const SearchFeature &f = problem_.features[feature];
     const int n = shared_.n_statistics;
     level.begun = false;
+    level.feature = feature;
     level.present.clear();
     level.missing = false;
     level.all_floors = 0.0;
@@ -206,6 +275,10 @@ bool Searcher::begin(Level &level, int feature, int depth, int budget, const std
                 level.known[complement] = 2;
             }
         }
+    }
+    const ForcedNode *given = path.given();
+    if (given != nullptr && !given->parts.empty() && !keep_to(*given, level)) {
+        return false;
     }
     level.begun = true;
     return true;

@@ -46,7 +46,7 @@ void Searcher::split(Level &level, int feature, int budget, const std::vector<do
                 return false;
             }
         }
-        const Path::Step step(path, feature, mask_of(level, feature, block));
+        const Path::Step step(path, feature, mask_of(level, feature, block), level.codes[0]);
         if (level.known[block] == 0) {
             judge_child(level, block);
             if (shared_.bounded || level.known[block] == 2) {

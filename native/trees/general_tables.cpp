@@ -176,7 +176,8 @@ void Searcher::floor_by_rows(Level &level, int depth, int feature) {
         }
         own[n] = std::max(own[n], least);
     }
-    level.leaves_known = depth == 1 && judge_.linear.empty() && judge_.ratios.empty() && !judge_.predicate;
+    level.leaves_known =
+        depth == 1 && judge_.linear.empty() && judge_.ratios.empty() && !judge_.predicate && problem_.forced.empty();
 }
 
 } // namespace omtree::general

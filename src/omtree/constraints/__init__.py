@@ -26,6 +26,7 @@ from omtree.constraints.fairness import (
     RuleParity,
     StatisticalParity,
 )
+from omtree.constraints.force import Force
 from omtree.constraints.linear import Linear
 from omtree.constraints.monotone import Monotone, monotone_violations
 from omtree.constraints.only import Only
@@ -57,6 +58,7 @@ __all__ = [
     "FalsePositiveRate",
     "Forbid",
     "ForbidAnswer",
+    "Force",
     "FowlkesMallows",
     "GroupColumn",
     "Interactions",

@@ -83,6 +83,7 @@ class Compiled:
             budgets[0].compile(table.features) if budgets else None,
             path_shape(self.shape, table.features),
             self._predicate(predicates, table) if predicates else None,
+            () if self.shape.force is None else self.shape.force.nodes(table.features, self.setting.classes),
         )
 
     def sums(self, table: Table) -> tuple[BoundSum, ...]:
@@ -174,6 +175,8 @@ def join_shapes(shapes: Iterable[Shape]) -> Shape:
     for shape in shapes:
         # Features that one order names keep it; a later order adds to the end.
         order = tuple(dict.fromkeys([*whole.order, *shape.order]))
+        if whole.force is not None and shape.force is not None:
+            raise ValueError(f"{whole.force.title} and {shape.force.title} both say how the tree begins; use one.")
         whole = Shape(
             whole.at_most + shape.at_most,
             whole.needs + shape.needs,
@@ -182,6 +185,7 @@ def join_shapes(shapes: Iterable[Shape]) -> Shape:
             order,
             whole.exclude | shape.exclude,
             tuple(dict.fromkeys(whole.monotone + shape.monotone)),
+            shape.force or whole.force,
         )
     return whole
 

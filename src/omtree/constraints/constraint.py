@@ -17,6 +17,7 @@ from omtree.problem.problem import ModelLimit
 if TYPE_CHECKING:
     from omtree.constraints.audit import Answers, ConstraintCheck
     from omtree.constraints.demands import CurvedLimit, RuleDemands, RuleSum
+    from omtree.constraints.force import Force
     from omtree.constraints.samples import GroupColumn, Strata
     from omtree.data.column import Columns
 
@@ -102,6 +103,8 @@ class Shape:
     exclude : frozenset of str
         Features that no rule may test.
     monotone : tuple of (feature, direction)
+    force : Force or None
+        What the tree begins like.
     """
 
     at_most: tuple[tuple[frozenset[str], int], ...] = ()
@@ -111,6 +114,7 @@ class Shape:
     order: tuple[str, ...] = ()
     exclude: frozenset[str] = frozenset()
     monotone: tuple[tuple[str, int], ...] = ()
+    force: Force | None = None
 
 
 class Constraint:

@@ -9,6 +9,7 @@ from omtree.model.rule_facts import Reader
 from omtree.model.rules import RuleSet
 from omtree.model.sizes import SizedTrees, TreeFamily
 from omtree.model.tree import Tree, summary_of
+from omtree.problem.forced_parts import with_given_parts
 from omtree.problem.problem import Node, Problem, Solution
 
 
@@ -37,6 +38,14 @@ class TreeAnswer:
         seconds = self.solution.seconds
         data = max(0.0, elapsed - sum(seconds.values()))
         return replace(self, solution=replace(self.solution, seconds={"data": data, **seconds}))
+
+    def as_given(self, problem: Problem) -> TreeAnswer:
+        """The same with the conditions that a problem gives, where it does."""
+        if not problem.limits.forced or self.root is None:
+            return self
+        sizes = self.sizes
+        given = None if sizes is None else lambda: sizes().changed(lambda root: with_given_parts(root, problem))
+        return replace(self, root=with_given_parts(self.root, problem), sizes=given)
 
     def times(self, unit: float) -> TreeAnswer:
         """The same with losses in other units, of which one is so many of those."""

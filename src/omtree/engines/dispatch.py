@@ -155,7 +155,7 @@ class TreeSolver:
             answer = self._add_up(standard.problem, deadline).times(standard.loss)
         if answer.root is None:
             raise _no_model(answer.solution)
-        return answer
+        return answer.as_given(problem)
 
     def _add_up(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         if problem.curved:
@@ -323,6 +323,8 @@ class TreeSolver:
         return TreeAnswer(solution, agreed.answer.root)
 
     def _summed(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
+        if problem.limits.forced:
+            raise ValueError("Force does not go with sums over the rules of a model; remove one of them.")
         free = self._add_up(replace(problem, sums=()), deadline)
         if free.root is None:
             return free

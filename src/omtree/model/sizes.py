@@ -31,6 +31,10 @@ class SizedTrees:
     proven: bool
     bounds: Sequence[float] | None = None
 
+    def changed(self, change: Callable[[Node], Node]) -> SizedTrees:
+        """The same with every tree changed."""
+        return replace(self, roots=[None if root is None else change(root) for root in self.roots])
+
     def times(self, unit: float) -> SizedTrees:
         """The same with losses in other units, of which one is so many of those."""
         bounds = None if self.bounds is None else [bound * unit for bound in self.bounds]

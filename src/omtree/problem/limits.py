@@ -99,6 +99,38 @@ class PathShape:
     root: int | None = None
 
 
+@dataclass(frozen=True)
+class ForcedNode:
+    """What is given of a node of the tree, by positions of features in the table and codes.
+
+    Attributes
+    ----------
+    feature : int
+        The one it splits; -1 where that is open.
+    parts : tuple of tuple of int
+        The codes of its children; empty where they are open.
+    free_code : int
+        A code that may join any part or stand alone; -1 where there is none.
+    children : tuple of int
+        Positions of what is given of the children: by part, and then one for a child of the free code alone; a single
+        one holds for all children where the parts are open. -1: nothing.
+    leaf : bool
+        Whether it must not be split.
+    closed : frozenset of int
+        Features that it must not split.
+    labels : tuple of bool
+        What it may predict as a leaf; empty: anything.
+    """
+
+    feature: int = -1
+    parts: tuple[tuple[int, ...], ...] = ()
+    free_code: int = -1
+    children: tuple[int, ...] = ()
+    leaf: bool = False
+    closed: frozenset[int] = frozenset()
+    labels: tuple[bool, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class RuleLimits:
     """All of them; the default limits nothing.
@@ -113,6 +145,8 @@ class RuleLimits:
     shape : PathShape
     predicate : callable or None
         Any other demand, asked last.
+    forced : tuple of ForcedNode
+        The part of a tree that is given, its root first; empty where nothing is.
     """
 
     measures: FloatArray | None = None
@@ -121,8 +155,10 @@ class RuleLimits:
     prices: TestPrices | None = None
     shape: PathShape = PathShape()
     predicate: Predicate | None = None
+    forced: tuple[ForcedNode, ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether there is no limit at all."""
-        return not (self.linear or self.ratios or self.prices or self.predicate) and self.shape == PathShape()
+        limited = self.linear or self.ratios or self.prices or self.predicate or self.forced
+        return not limited and self.shape == PathShape()

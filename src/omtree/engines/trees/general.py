@@ -103,9 +103,23 @@ def solve_general(
 def describe(problem: Problem, splits: Splits, max_children: int | None) -> dict[str, Any]:
     """What the kernel is told about the features and the trees over them."""
     levels = problem.graph.levels
+    place = {level.position: i for i, level in enumerate(levels)}
+    forced = [
+        (
+            place.get(node.feature, -1),
+            [list(part) for part in node.parts],
+            node.free_code,
+            list(node.children),
+            node.leaf,
+            [level.position in node.closed for level in levels],
+            list(node.labels),
+        )
+        for node in problem.limits.forced
+    ]
     return {
         **describe_splits([level.feature for level in levels], problem.graph.categories, splits, max_children),
         "columns": [level.position for level in levels],
+        "forced": forced,
         "max_depth": problem.max_depth,
         "max_leaves": problem.max_leaves,
     }

@@ -16,6 +16,7 @@ from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.trees.general import describe
 from omtree.engines.trees.search import Splits, _unpack
+from omtree.problem.forced_parts import with_given_parts
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Node, Problem
 
@@ -63,7 +64,7 @@ class Nearby:
         columns = [level.position for level in self._problem.graph.levels]
         tree = _unpack(self._packed[i], columns, self._problem.table.features, self._problem.graph.categories)
         assert tree is not None
-        return tree
+        return with_given_parts(tree, self._problem)
 
 
 def nearby(
