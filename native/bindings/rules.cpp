@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "rules/exact_cover.hpp"
+#include "rules/judged_costs.hpp"
 #include "rules/normal.hpp"
 #include "rules/pricing.hpp"
-#include "rules/pricing_general.hpp"
 #include "rules/rule_tables.hpp"
 
 namespace omtree::bindings {
@@ -73,10 +73,7 @@ void bind_pricing(nb::module_ &m) {
                  task.seconds = seconds;
                  PricingResult result;
                  std::atomic<bool> cancelled{false};
-                 raise_if(interruptibly(cancelled, [&] {
-                     result = k_best ? self.pricer.shortest_paths(task, k_best, cancelled)
-                                     : self.pricer.exact(task, cancelled);
-                 }));
+                 raise_if(interruptibly(cancelled, [&] { result = self.pricer.price(task, k_best, cancelled); }));
                  return priced_rules(result, max_depth);
              })
         .def("cover",
@@ -195,9 +192,7 @@ void bind_general_pricing(nb::module_ &m) {
                  task.seconds = seconds;
                  omtree::PricingResult result;
                  std::atomic<bool> cancelled{false};
-                 raise_if(interruptibly(cancelled, [&] {
-                     result = k_best ? self.shortest_paths(task, k_best, cancelled) : self.exact(task, cancelled);
-                 }));
+                 raise_if(interruptibly(cancelled, [&] { result = self.price(task, k_best, cancelled); }));
                  return priced_rules(result, max_depth);
              })
         .def("losses", [](const GeneralPricer &self, Matrix<std::int32_t> rules, Vector<std::int32_t> labels) {

@@ -16,10 +16,6 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-std::size_t round_up(std::size_t n) {
-    return (n + 3) / 4 * 4;
-}
-
 template <std::size_t Width>
 void add_rows_fixed(const double *stats, std::size_t stride, const std::uint8_t *codes,
                     std::span<const std::int32_t> rows, double *histogram) {
@@ -178,21 +174,6 @@ std::vector<PricedRule> RulePool::finish(bool &overflow) {
     return std::move(rules_);
 }
 
-RowStats::RowStats(const Pricer &pricer, const PricingTask &task)
-    : n_classes_(static_cast<std::size_t>(pricer.n_classes())), short_(round_up(n_classes_ + 2)),
-      stride_(short_ + round_up(n_classes_)), data_(pricer.n_rows() * stride_, 0.0) {
-    for (std::size_t i = 0; i < pricer.n_rows(); ++i) {
-        double *row = data_.data() + i * stride_;
-        const double *value = task.value.data() + i * n_classes_;
-        for (std::size_t c = 0; c < n_classes_; ++c) {
-            row[c] = value[c];
-            row[bound_slot() + c] = std::min(0.0, value[c]);
-        }
-        row[weight_slot()] = pricer.weight()[i];
-        row[count_slot()] = 1.0;
-    }
-}
-
 OMTREE_CLONES
 void sum_codes(const Level &level, std::size_t width, bool add_only, const double *histogram, double *sums) {
     // The sums over all codes stand behind the histogram's cells.
@@ -249,17 +230,21 @@ void sum_conditions(const RowVectors &vectors, const std::uint8_t *codes, const 
     sum_codes(level, width, add_only, histogram.data(), sums.data());
 }
 
-void RowStats::sum(const Pricer &pricer, const Level &level, std::span<const std::int32_t> rows, std::size_t width,
-                   std::vector<double> &histogram, std::vector<double> &sums) const {
-    sum_conditions({data_.data(), stride_, width}, pricer.codes_of(level.feature), level, rows, false, histogram, sums);
+void Pricer::hash_codes(const Level &level, std::span<const std::int32_t> rows,
+                        std::vector<std::uint64_t> &hashes) const {
+    hashes.assign(static_cast<std::size_t>(level.n_codes), 0);
+    const std::uint8_t *codes = codes_of(level.feature);
+    for (const std::int32_t i : rows) {
+        hashes[codes[i]] += row_hash_[static_cast<std::size_t>(i)];
+    }
 }
 
-int RowStats::best_label(const double *sums) const {
-    return static_cast<int>(std::min_element(sums, sums + n_classes_) - sums);
-}
-
-double RowStats::bound(const double *sums) const {
-    return *std::min_element(sums + bound_slot(), sums + bound_slot() + n_classes_);
+std::uint64_t hash_of_condition(const Level &level, int j, std::span<const std::uint64_t> hashes) {
+    std::uint64_t hash = 0;
+    for (unsigned code = 0; code < hashes.size(); ++code) {
+        hash += contains(level.sets[static_cast<std::size_t>(j)], code) ? hashes[code] : 0;
+    }
+    return hash;
 }
 
 } // namespace omtree

@@ -1,7 +1,8 @@
-// Rules of least reduced cost over the feature graph.
+// Rules of least reduced cost over the feature graph: what is asked, what is answered, and the coded rows.
 //
-// A row i whose rule predicts class c adds value[i, c] to the rule's reduced cost: its loss minus all duals that belong
-// to it. A rule costs  constant + min over c of sum over its rows of value[i, c].
+// What a rule costs is said by a policy: plain_costs.hpp where it is a sum over rows, judged_costs.hpp where a judge
+// has to be asked. The ways to look for rules are pricing_walk.hpp (all of them) and pricing_paths.hpp (the paper's
+// heuristic).
 #pragma once
 
 #include <array>
@@ -59,11 +60,13 @@ class Pricer {
     Pricer(std::span<const std::uint8_t> codes, std::span<const double> weight, int n_classes, Graph graph,
            int n_threads);
 
-    /// All rules below the threshold, or the cheapest `limit` of them: depth first with pruning.
-    PricingResult exact(const PricingTask &task, const std::atomic<bool> &cancelled) const;
-
-    /// The paper's K-shortest-path heuristic: level by level, the `k` cheapest partial paths of every node go on.
-    PricingResult shortest_paths(const PricingTask &task, std::size_t k, const std::atomic<bool> &cancelled) const;
+    /// Rules below the task's threshold where costs add up over rows: all of them or the cheapest, depth first with
+    /// pruning; or with `k` above 0 by the paper's heuristic, which sends the `k` cheapest partial paths of every node
+    /// on.
+    ///
+    /// A row i whose rule predicts class c adds value[i, c] to the rule's reduced cost: its loss minus all duals that
+    /// belong to it. A rule costs  constant + min over c of sum over its rows of value[i, c].
+    PricingResult price(const PricingTask &task, std::size_t k, const std::atomic<bool> &cancelled) const;
 
     /// The places in `rows` of those that a rule covers (condition numbers, -1 padded).
     void covered(std::span<const std::int32_t> rule, std::span<const std::int32_t> rows,
@@ -80,6 +83,9 @@ class Pricer {
     /// Sums over the rows of each rule: of their statistics (rows x slots), and of their hashes.
     void totals(std::span<const std::int32_t> rules, int width, std::span<const double> statistics,
                 std::vector<double> &sums, std::vector<std::uint64_t> &hashes) const;
+
+    /// Hashes of those of the rows that have each code of the level's feature.
+    void hash_codes(const Level &level, std::span<const std::int32_t> rows, std::vector<std::uint64_t> &hashes) const;
 
     const Graph &graph() const { return graph_; }
     std::size_t n_rows() const { return weight_.size(); }
@@ -129,6 +135,11 @@ struct RowVectors {
     std::size_t width;
 };
 
+/// Vectors of this length or more that are whole numbers of lanes.
+inline std::size_t whole_lanes(std::size_t n) {
+    return (n + 3) / 4 * 4;
+}
+
 /// Sums over the codes of every condition of the level. `histogram` holds a vector of `width` numbers for each code,
 /// and behind them the sum of all.
 void sum_codes(const Level &level, std::size_t width, bool add_only, const double *histogram, double *sums);
@@ -139,34 +150,7 @@ void sum_conditions(const RowVectors &vectors, const std::uint8_t *codes, const 
                     std::span<const std::int32_t> rows, bool add_only, std::vector<double> &histogram,
                     std::vector<double> &sums);
 
-/// Row statistics in one flat array, so that a histogram adds whole vectors: the values of the classes, the weight, a
-/// one, and (for the bound) the negative parts of the values.
-class RowStats {
-  public:
-    RowStats(const Pricer &pricer, const PricingTask &task);
-    const double *row(std::size_t i) const { return data_.data() + i * stride_; }
-    std::size_t weight_slot() const { return n_classes_; }
-    std::size_t count_slot() const { return n_classes_ + 1; }
-    std::size_t bound_slot() const { return short_; }
-    std::size_t short_width() const { return short_; } // without the bound
-    std::size_t full_width() const { return stride_; }
-
-    /// Sums for every condition of the level, of `width` numbers a row.
-    void sum(const Pricer &pricer, const Level &level, std::span<const std::int32_t> rows, std::size_t width,
-             std::vector<double> &histogram, std::vector<double> &sums) const;
-
-    /// Cheapest class of a vector of sums.
-    int best_label(const double *sums) const;
-    double bound(const double *sums) const;
-
-  private:
-    std::size_t n_classes_;
-    std::size_t short_;
-    std::size_t stride_;
-    std::vector<double> data_;
-};
-
-/// The rule without conditions, which covers every row, and its values by class.
-PricedRule empty_rule(const Pricer &pricer, const PricingTask &task, const RowStats &stats, std::vector<double> &sums);
+/// Hash of the rows that meet condition `j` of a level, from those of the rows with each code.
+std::uint64_t hash_of_condition(const Level &level, int j, std::span<const std::uint64_t> hashes);
 
 } // namespace omtree
