@@ -26,6 +26,7 @@ import omtree
 from engines.reductions.test_conflicts import falls
 from estimators import test_every_constraint as constrained
 from estimators.test_every_objective import CLASSES, LIMITS, NUMBERS, Case, attained, best_of_all
+from helpers.damaged_models import damage, fault_of, saved_models
 from helpers.reference_demands import DEMANDS
 from helpers.tiny_frames import Tiny, code, random_grouped, random_regression
 from omtree.constraints import Monotone
@@ -206,12 +207,21 @@ def cut(rng: np.random.Generator, *, interrupt: bool) -> None:
         raise Late(str(outcome))
 
 
+def damaged(rng: np.random.Generator) -> None:
+    """A damaged model file: refused in a sentence, or a model that works."""
+    saved = saved_models()[rng.integers(len(saved_models()))]
+    text, done = damage(saved.text, rng)
+    fault = fault_of(saved, text)
+    demand(not fault, f"{saved.name}, {done}: {fault}")
+
+
 KINDS: dict[str, Callable[[np.random.Generator], None]] = {
     "losses": losses,
     "scores": scores,
     "numbers": numbers,
     "constraints": constraints,
     "monotone": monotone,
+    "damaged": damaged,
     "limits": lambda rng: cut(rng, interrupt=False),
     "interrupts": lambda rng: cut(rng, interrupt=True),
 }

@@ -12,6 +12,7 @@ of a rule is for people.
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
@@ -20,14 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.constraints import ConstraintCheck
+from omtree.constraints.constraint import Level
 from omtree.data.table import MAX_CODES, Feature, Kind, Pooled, Unit
 from omtree.estimators.parameters import check_parameters
 from omtree.export.document_model import model_in, model_out
 from omtree.export.document_readings import reading_out, readings_in
 from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
 from omtree.export.policy_part import value_in, value_out
+from omtree.export.schema import made
 from omtree.export.validation import validation_in, validation_out
-from omtree.model.certificate import Certificate, Status
+from omtree.model.certificate import Certificate
 from omtree.model.code_shares import shares_in
 from omtree.model.sizes import BuiltFamily, TreeFamily
 from omtree.problem.graph import FeatureGraph
@@ -298,14 +301,13 @@ def _certificate_in(document: Sequence[Any]) -> Certificate:
     check_fields = {field.name for field in dataclasses.fields(ConstraintCheck)}
     values = {name: value for name, value in written.items() if name in fields}
     values["constraints"] = tuple(
-        ConstraintCheck(**{name: value for name, value in check.items() if name in check_fields})
-        for check in values.get("constraints", ())
+        made(ConstraintCheck, {name: value for name, value in check.items() if name in check_fields}, {"Level": Level})
+        for check in listed(values.get("constraints", []))
     )
-    for name in ("value", "bound", "weight"):
-        values[name] = number(to_plain(values[name]))
-    if values["status"] not in get_args(Status) or values.get("structure") not in ("rules", "tree"):
-        raise ValueError("the certificate has no known status or structure")
-    return Certificate(**values)
+    certificate = made(Certificate, values, {"ConstraintCheck": ConstraintCheck})
+    if any(map(math.isnan, (certificate.value, certificate.bound, certificate.weight))):
+        raise ValueError("the certificate has no numbers")
+    return certificate
 
 
 def _text(value: Any) -> str:

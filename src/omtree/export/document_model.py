@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omtree.data.table import Feature
-from omtree.export.plain import listed, number, to_plain, whole
+from omtree.export.plain import finite, listed, number, to_plain, whole
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.tree import Tree, TreeNode, _Split
@@ -67,12 +67,12 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
         raise ValueError("the weight of a rule is not that of its classes")
     label = whole(document["label"], len(classes) or None)
     targets = _targets_in(document["targets"])
-    prediction = classes[label] if classes else number(document["prediction"])
+    prediction = classes[label] if classes else finite(document["prediction"])
     # Files from before rules had a cost, or values of their answers, leave these out.
-    cost = number(document.get("cost", 0.0))
+    cost = finite(document.get("cost", 0.0))
     if len(values) not in (0, len(classes)):
         raise ValueError("a rule does not have one value per answer")
-    return Rule(conditions, support, weights, prediction, number(document["loss"]), label, targets, cost, values)
+    return Rule(conditions, support, weights, prediction, finite(document["loss"]), label, targets, cost, values)
 
 
 def _targets_out(targets: TargetSummary | None) -> Any:
@@ -83,8 +83,8 @@ def _targets_in(document: Any) -> TargetSummary | None:
     if document is None:
         return None
     mean, deviation, quantiles = document
-    low, first, middle, third, high = map(number, listed(quantiles))
-    return TargetSummary(number(mean), number(deviation), (low, first, middle, third, high))
+    low, first, middle, third, high = map(finite, listed(quantiles))
+    return TargetSummary(finite(mean), finite(deviation), (low, first, middle, third, high))
 
 
 def _condition_out(condition: Condition) -> dict[str, Any]:

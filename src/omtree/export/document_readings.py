@@ -11,6 +11,7 @@ from omtree.data.parsing.number_texts import NumberFormat
 from omtree.data.parsing.reading import ColumnReading, How
 from omtree.data.parsing.understand import given_readings
 from omtree.export.plain import from_plain, listed, to_plain, whole
+from omtree.export.schema import made
 
 
 def reading_out(reading: ColumnReading) -> dict[str, Any]:
@@ -54,9 +55,9 @@ def _reading_in(document: Mapping[str, Any]) -> ColumnReading:
         if not all(isinstance(item, str) for item in known[name]):
             raise ValueError(f"{known[name]!r} are no texts")
     if "number" in document:
-        known["number"] = NumberFormat(**document["number"])
+        known["number"] = made(NumberFormat, document["number"])
     if "moment" in document:
-        known["moment"] = MomentFormat(**document["moment"])
+        known["moment"] = made(MomentFormat, document["moment"])
     fine = (
         isinstance(known["name"], str)
         and known["how"] in get_args(How)
@@ -68,4 +69,4 @@ def _reading_in(document: Mapping[str, Any]) -> ColumnReading:
         or (known["how"] == "number" and "number" not in known)
     ):
         raise ValueError(f"{document!r} is no reading")
-    return ColumnReading(**known)
+    return made(ColumnReading, known)

@@ -78,6 +78,14 @@ def number(value: Any) -> float:
     return float(found)
 
 
+def finite(value: Any) -> float:
+    """A number that is not infinite."""
+    found = number(value)
+    if not math.isfinite(found):
+        raise ValueError(f"{found!r} is not a finite number")
+    return found
+
+
 def whole(value: Any, below: int | None = None) -> int:
     """A whole number of at least 0, and below a limit."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0 or (below is not None and value >= below):

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omtree.export.plain import from_plain, to_plain
+from omtree.export.plain import from_plain, listed, number, to_plain, whole
+from omtree.export.schema import made
 from omtree.model.expectation import Expectation, Figure
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
+
+
+#: What is shown of the sizes.
+_RESULTS = {"leaves", "mean_train_loss", "mean_test_loss", "se_test_loss"}
 
 
 def validation_out(model: OptimalTreeBase) -> dict[str, Any] | None:
@@ -30,8 +35,21 @@ def validation_in(document: Mapping[str, Any], model: OptimalTreeBase) -> None:
     """Give a model what `validation_out` wrote."""
     model.expectation_ = expectation_in(document["expectation"])
     if document["results"]:
-        model.cv_results_ = {str(name): np.array(from_plain(values)) for name, values in document["results"].items()}
-        model._expected_by_size = {int(size): expectation_in(each) for size, each in document["by_size"]}
+        model.cv_results_ = _results_in(document["results"])
+        model._expected_by_size = {whole(size): expectation_in(each) for size, each in listed(document["by_size"])}
+
+
+def _results_in(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of sizes: columns of numbers, NaN among them where no model has that size, all of one length."""
+    results = {name: np.array(from_plain(listed(values))) for name, values in document.items()}
+    if not results.keys() >= _RESULTS or any(values.dtype.kind not in "if" for values in results.values()):
+        raise ValueError("the sizes of the cross-validation are not numbers")
+    # The last of them has a row for every fold.
+    if len({values.shape[-1:] for values in results.values()}) != 1 or results["leaves"].shape[-1:] in ((), (0,)):
+        raise ValueError("the sizes of the cross-validation are not a table")
+    if results["leaves"].dtype.kind != "i" or any(results[name].ndim != 1 for name in _RESULTS):
+        raise ValueError("the sizes of the cross-validation are not whole numbers")
+    return results
 
 
 def expectation_out(expectation: Expectation) -> dict[str, Any]:
@@ -45,7 +63,7 @@ def expectation_out(expectation: Expectation) -> dict[str, Any]:
 def expectation_in(document: Mapping[str, Any]) -> Expectation:
     """The expectation behind what `expectation_out` wrote."""
     values: dict[str, Any] = {
-        name: Figure(*map(from_plain, value)) if isinstance(value, list) else from_plain(value)
+        name: Figure(*map(number, value)) if isinstance(value, list) else from_plain(value)
         for name, value in document.items()
     }
-    return Expectation(**values)
+    return made(Expectation, values)
