@@ -1,6 +1,7 @@
 // Coding of columns, texts and quantiles for Python.
 #include "bindings/arrays.hpp"
 
+#include "data/best_cuts.hpp"
 #include "data/coding.hpp"
 #include "data/quantiles.hpp"
 #include "data/readable.hpp"
@@ -113,6 +114,15 @@ void bind_quantiles(nb::module_ &m) {
         const auto weight = view(weights);
         nb::gil_scoped_release release;
         return omtree::quantile_cuts(in, weight, n_bins);
+    });
+    m.def("best_cuts", [](Matrix<double> below, int count, bool squared) {
+        const auto impurity = squared ? omtree::Impurity::squared : omtree::Impurity::entropy;
+        const int width = static_cast<int>(below.shape(1));
+        if (below.shape(0) < 2 || width < (squared ? 3 : 1)) {
+            throw nb::value_error("best_cuts: the sums must be of two places at least, and three for squared errors");
+        }
+        nb::gil_scoped_release release;
+        return omtree::best_cuts({below.data(), below.size()}, width, count, impurity);
     });
     m.def("readable_between", [](Vector<double> low, Vector<double> high) {
         if (low.size() != high.size()) {

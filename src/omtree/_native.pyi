@@ -30,6 +30,7 @@ def readable_between(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]
 def quantile_cuts(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], n_bins: int
 ) -> list[tuple[float, float]]: ...
+def best_cuts(below: npt.NDArray[np.float64], count: int, squared: bool) -> list[int]: ...
 def count_joint(
     codes: npt.NDArray[np.uint8],
     labels: npt.NDArray[np.uint16],

@@ -253,6 +253,11 @@ def main() -> int:
         print(*outcome_of(arguments.kind or "losses", arguments.seed), sep="\n")
         return 0
     first = int(time.time())
+    print(
+        f"late means more than {cut_short.GRACE:g} s + {cut_short.SHARE:.0%} of the limit after it, by the clock or by "
+        "the processor time of this process, whichever is less: what other processes take does not count.",
+        flush=True,
+    )
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
     started, number = time.monotonic(), 0
     kinds = [arguments.kind] if arguments.kind else list(KINDS)

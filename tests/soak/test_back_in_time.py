@@ -6,8 +6,8 @@ import pytest
 
 from soak.limits import Case, run, sample
 
-# The fits that ignored their limit once; the whole walk is `python tests/soak/limits.py`.
-CASES = sample(0)
+# The fits that ignored their limit once, and some at random; the whole walk is `python tests/soak/limits.py`.
+CASES = sample(12, seed=5)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -17,7 +17,14 @@ def test_back_in_time(case: Case) -> None:
     assert outcome.ok, outcome
 
 
-@pytest.mark.parametrize("case", CASES[:3], ids=str)
+@pytest.mark.parametrize(("case", "limit"), list(zip(CASES[::5], (0.5, 1.0, 0.5, 1.0), strict=True)), ids=str)
+def test_back_in_time_with_longer_limits(case: Case, limit: float) -> None:
+    """With limits that leave time to search it is no later."""
+    outcome = run(case, limit)
+    assert outcome.ok, outcome
+
+
+@pytest.mark.parametrize("case", [*CASES[:3], *CASES[4::3]], ids=str)
 def test_back_after_an_interrupt(case: Case) -> None:
     """Ctrl-C ends a fit without a limit within a second."""
     outcome = run(case, 0.3, interrupt=True)

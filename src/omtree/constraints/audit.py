@@ -149,7 +149,12 @@ class Answers:
 
     def position(self, class_: Any) -> int:
         """Position of a class; None means the second of two."""
-        return 1 if class_ is None else next(i for i, known in enumerate(self.classes) if known == class_)
+        if class_ is None:
+            return 1
+        places = [i for i, known in enumerate(self.classes) if known == class_]
+        if not places:
+            raise ValueError(f"{class_!r} is none of the classes of the model; name one of them in the constraint.")
+        return places[0]
 
     def by_rule(self, chosen: npt.NDArray[np.bool_] | None = None) -> FloatArray:
         """Weight of the chosen samples in each rule."""

@@ -96,24 +96,24 @@ def supervised_thresholds(
         centred = label - np.average(label, weights=weight)
         moments = (weight, weight * centred, weight * centred**2)
         at: FloatArray = np.stack([np.bincount(group, weights=m) for m in moments], axis=1).astype(np.float64)
-        return _thresholds(ordered[starts], at, np.arange(len(starts) - 1), max_thresholds, squared_error)
+        return _thresholds(ordered[starts], at, np.arange(len(starts) - 1), max_thresholds, True)
     n_classes = int(label.max()) + 1
     # Weight of each class at each distinct value.
     flat = np.bincount(group * n_classes + label, weights=weight, minlength=len(starts) * n_classes)
     at = flat.astype(np.float64).reshape(len(starts), n_classes)
     only = np.where((at > 0).sum(axis=1) == 1, at.argmax(axis=1), -1)
     cuts = np.flatnonzero((only[1:] != only[:-1]) | (only[1:] < 0))
-    return _thresholds(ordered[starts], at, cuts, max_thresholds, entropy)
+    return _thresholds(ordered[starts], at, cuts, max_thresholds, False)
 
 
 def _thresholds(
-    distinct: FloatArray, at: FloatArray, cuts: npt.NDArray[np.intp], max_thresholds: int, impurity: Impurity
+    distinct: FloatArray, at: FloatArray, cuts: npt.NDArray[np.intp], max_thresholds: int, squared: bool
 ) -> FloatArray:
     """Thresholds after some of the distinct values, given what the samples at each of them add up to."""
     below = np.cumsum(at, axis=0)
     if len(cuts) > max_thresholds:
         padded = np.concatenate([np.zeros((1, at.shape[1])), below[cuts], below[-1:]])
-        cuts = _best_cuts(padded, cuts, max_thresholds, impurity)
+        cuts = cuts[np.sort(_native.best_cuts(padded, max_thresholds, squared)) - 1]
     return _native.readable_between(distinct[cuts], distinct[cuts + 1])
 
 
@@ -170,32 +170,3 @@ def refine_thresholds(
 
 def _boundaries(distinct: FloatArray) -> FloatArray:
     return _native.readable_between(distinct[:-1].copy(), distinct[1:].copy())
-
-
-def _best_cuts(below: FloatArray, cuts: npt.NDArray[np.intp], count: int, impurity: Impurity) -> npt.NDArray[np.intp]:
-    """The `count` cuts that best-first splitting by impurity takes first.
-
-    ``below[i]`` is what the samples below cut ``i - 1`` add up to; its first row is zero and its last the total.
-    """
-
-    def best_split(low: int, high: int) -> tuple[float, int]:
-        """Largest gain of a cut strictly inside ``low .. high``, and its place."""
-        if high - low < 2:
-            return -1.0, -1
-        inner = below[low + 1 : high]
-        after = impurity(inner - below[low]) + impurity(below[high] - inner)
-        place = int(after.argmin())
-        return float(impurity(below[high] - below[low]) - after[place]), low + 1 + place
-
-    segments = [(0, len(below) - 1)]
-    splits = [best_split(*segments[0])]
-    taken: list[int] = []
-    while len(taken) < count:
-        best = max(range(len(splits)), key=lambda i: splits[i][0])
-        (low, high), (_, place) = segments[best], splits[best]
-        taken.append(place)
-        segments[best], splits[best] = (low, place), best_split(low, place)
-        segments.append((place, high))
-        splits.append(best_split(place, high))
-    kept: npt.NDArray[np.intp] = cuts[np.sort(np.array(taken) - 1)]
-    return kept

@@ -90,6 +90,12 @@ def raw_columns(X: Any, only: Collection[str] | None = None) -> RawColumns:
         kept = _kept(labels, only)
         read = [_from_texts(str(labels[place]), texts[place]) for place in kept]
         return RawColumns(read, len(X), [labels[place] for place in kept], True)
+    if (floats := _float_matrix(X)) is not None:
+        labels = X.columns.tolist()
+        kept = _kept(labels, only)
+        named = [str(labels[place]) for place in kept]
+        read = _from_array(floats if only is None else floats[:, kept], named) if kept else []
+        return RawColumns(read, len(X), [labels[place] for place in kept], True)
     if (frame := as_frame(X)) is not None:
         labels = list(frame.columns)
         kept = _kept(labels, only)
@@ -201,6 +207,8 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         and getattr(series.to_native(), "dtype", None) != np.dtype(object)
     ):
         return _from_texts(name, series)
+    if isinstance(dtype, nw.Categorical) and (coded := _from_categories(name, series.to_native())) is not None:
+        return coded
     levels = _ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
@@ -224,6 +232,32 @@ def _arrow_texts(X: Any) -> list[Any] | None:
     if not all(isinstance(array.dtype, pandas.StringDtype) and array.dtype.storage == "pyarrow" for array in arrays):
         return None
     return [array.__arrow_array__() for array in arrays]
+
+
+def _float_matrix(X: Any) -> npt.NDArray[np.float64] | None:
+    """A pandas frame of nothing but floats as they are in memory; a series for each column would take longer."""
+    pandas = get_pandas()
+    if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty:
+        return None
+    if not all(dtype == np.float64 and isinstance(dtype, np.dtype) for dtype in X.dtypes.unique()):
+        return None
+    return cast(npt.NDArray[np.float64], X.to_numpy())
+
+
+def _from_categories(name: str, series: Any) -> Column | None:
+    """A pandas categorical of texts without an order, by its own codes; None where it is none of that."""
+    coded = getattr(series, "cat", None)
+    codes = getattr(coded, "codes", None)
+    if coded is None or codes is None or not all(isinstance(category, str) for category in coded.categories):
+        return None
+    categories, codes = coded.categories.tolist(), codes.to_numpy()
+    used = np.unique(codes[codes >= 0])
+    if not len(used):
+        return None
+    levels = sorted(categories[code] for code in used)
+    place = np.full(len(categories) + 1, -1, dtype=np.int32)
+    place[used] = [levels.index(categories[code]) for code in used]
+    return Column(name, "nominal", place[codes], bool((codes < 0).any()), tuple(map(str, levels)))
 
 
 def _from_texts(name: str, texts: Any) -> Column:

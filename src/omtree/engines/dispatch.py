@@ -31,6 +31,9 @@ from omtree.problem.rule_sums import merged, sums_of, within_limits
 from omtree.problem.tree_regions import regions_of, with_defaults
 from omtree.progress import Progress
 
+#: Most conditions that rules are made of; they are listed in memory.
+MOST_CONDITIONS = 2_000_000
+
 
 class OutOfTimeError(ValueError):
     """The time was over before any model was known."""
@@ -73,6 +76,7 @@ class RulesSolver:
         InfeasibleError
             When there is no model.
         """
+        _check_conditions(problem)
         standard = in_units(problem)
         if isinstance(self.objective, Score):
             solution = self._score(self.objective, standard.problem, deadline, start)
@@ -350,6 +354,16 @@ class TreeSolver:
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
         return TreeAnswer(_scored(found, found.answer.solution), found.answer.root)
+
+
+def _check_conditions(problem: Problem) -> None:
+    """Refuse what would not fit into memory: the conditions of rules are listed."""
+    conditions = problem.graph.n_conditions
+    if conditions > MOST_CONDITIONS:
+        raise ValueError(
+            f"structure='rules' lists its conditions, and {conditions:,} of them are too many; choose fewer n_bins, "
+            "another binning than 'exact', fewer columns, or structure='tree'."
+        )
 
 
 def _sized(found: trees.TreeSolution) -> SizedTrees:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from omtree.export.schema import typed
+
 #: The only modules whose dataclasses may be named in a file.
 _OWN = re.compile(
     r"omtree\.((objectives|constraints)(\.[a-z][a-z0-9_]*)*|engines\.rules\.preset|data\.parsing\.reading)"
@@ -120,4 +122,7 @@ def _own_object(name: str, fields: Mapping[str, Any]) -> Any:
         found = None
     if not isinstance(found, type) or found.__module__ != module or not _is_own(found):
         raise ValueError(f"{name!r} is not an objective or constraint of omtree")
-    return found(**{key: from_plain(item) for key, item in fields.items()})
+    values = {key: from_plain(item) for key, item in fields.items()}
+    if dataclasses.is_dataclass(found):
+        typed(found, values)
+    return found(**values)

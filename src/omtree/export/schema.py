@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -41,7 +41,12 @@ def made(kind: type[T], fields: Mapping[str, Any], names: Mapping[str, Any] | No
     ...
     ValueError: rows is '3'
     """
-    declared = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    return kind(**typed(kind, fields, names))
+
+
+def typed(kind: type, fields: Mapping[str, Any], names: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The values of the fields of a dataclass as their types have them; errors as in `made`."""
+    declared = {field.name: field for field in dataclasses.fields(kind) if field.init}
     hints = get_type_hints(kind, localns=dict(names or {}))
     for name, field in declared.items():
         bare = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
@@ -50,7 +55,7 @@ def made(kind: type[T], fields: Mapping[str, Any], names: Mapping[str, Any] | No
     for name in fields:
         if name not in declared:
             raise ValueError(f"{name!r} is not known")
-    return kind(**{name: _as(hints[name], value, name) for name, value in fields.items()})
+    return {name: _as(hints[name], value, name) for name, value in fields.items()}
 
 
 def _as(hint: Any, value: Any, name: str) -> Any:
@@ -92,6 +97,10 @@ def _one(hint: Any, value: Any, name: str) -> Any:
         return value if isinstance(value, hint) else _NOT
     if origin is tuple:
         return _tuple(inside, value, name)
+    if origin is frozenset:
+        return _tuple((inside[0], ...), value, name)
+    if origin is Callable:
+        return value if callable(value) else _NOT
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, dict):
             return _NOT

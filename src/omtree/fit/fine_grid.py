@@ -11,6 +11,7 @@ import numpy as np
 from omtree import _native
 from omtree.data.binning import readable_between
 from omtree.data.table import MAX_CODES, Feature, FloatArray
+from omtree.deadline import Deadline
 from omtree.fit.raw_cuts import Part, RawNode
 from omtree.problem.problem import Node
 from omtree.sources.samples import Training
@@ -24,7 +25,11 @@ _STEPS = (1, 2, 3, 5, 8, 13, 21)
 
 
 def fine_features(
-    training: Training, features: Sequence[Feature], positions: Sequence[int], used: Mapping[int, Sequence[float]]
+    training: Training,
+    features: Sequence[Feature],
+    positions: Sequence[int],
+    used: Mapping[int, Sequence[float]],
+    deadline: Deadline,
 ) -> tuple[Feature, ...]:
     """The features with many thresholds: those in use, others close to them, and quantiles.
 
@@ -38,11 +43,15 @@ def fine_features(
         Of the numeric features to cut.
     used : mapping of int to sequence of float
         By position, thresholds to keep.
+    deadline : Deadline
+        Features that its end comes before stay as they are, unless thresholds of them are in use.
     """
     most = min(MOST_CUTS, max(LEAST_CUTS, ALL_CUTS // max(1, len(positions))))
     balanced = _balanced(training)
     fine = list(features)
     for position in positions:
+        if position not in used and deadline.expired:
+            continue
         feature = features[position]
         values = training.columns[feature.column].values
         kept = sorted(used.get(position, ()))

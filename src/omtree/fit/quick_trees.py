@@ -111,7 +111,8 @@ class QuickTrees:
             # Cuts of several trees may be too many for one column; those of one are not.
             starts = starts[:-1]
             used = _all_cuts(starts)
-        fine = fine_features(training, features, positions, {p: sorted(cuts) for p, cuts in used.items()})
+        cuts = {position: sorted(found) for position, found in used.items()}
+        fine = fine_features(training, features, positions, cuts, deadline)
         problem = replace(self.pose, relaxed=True)(training, fine)
         if not applies(problem):
             return None

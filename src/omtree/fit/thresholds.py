@@ -53,6 +53,8 @@ FIRST_PATIENCE = 4
 NEXT_WORK, NEXT_PATIENCE = 1.5e7, 3
 #: Random changes without a gain where only time ends the search.
 ENDLESS = 2**31 - 1
+#: Once the time is up, no quick tree is grown on more cells than this.
+LATE_CELLS = 1_000_000
 #: The share of the loss that a round must have saved for another one to follow.
 _LEAST_GAIN = 0.005
 
@@ -166,7 +168,7 @@ class ThresholdSearch:
         refined = self._searched(part, features, solve, hopeless, rounds)
         ended = refined.answer.solution.status in ("optimal", "gap_reached", "interrupted")
         in_memory = part.is_all or type(self._training) is Training
-        if self._quick is None or ended or not in_memory:
+        if self._quick is None or ended or not in_memory or (first is None and self._too_late(part)):
             return refined
         if not part.is_all:
             part = _Part(self._training, is_all=True)
@@ -240,6 +242,10 @@ class ThresholdSearch:
         after = READING_SECONDS * leaves * len(part.training)
         return Deadline(max(_LAST_SHARE * left - after, 0.3 * left))
 
+    def _too_late(self, part: _Part) -> bool:
+        """Whether the time is up, and even the quickest tree would take long."""
+        return self._deadline.expired and len(part.training) * len(part.training.columns) > LATE_CELLS
+
     def _hopeless(self, features: Sequence[Feature]) -> bool:
         """Whether a search over these features will hardly end in time."""
         if self._quick is None or math.isinf(self._deadline.remaining):
@@ -251,7 +257,7 @@ class ThresholdSearch:
         self, part: _Part, features: tuple[Feature, ...], coarse: Sequence[int], hopeless: bool
     ) -> QuickTree | None:
         """A quick tree, for its cuts or as the best that will be known soon."""
-        if self._quick is None or not (coarse or hopeless):
+        if self._quick is None or not (coarse or hopeless) or self._too_late(part):
             return None
         once = self._quick.splits == "multiway"
         limit = self._share(_FIRST_SHARE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -44,7 +44,7 @@ class Level:
     @cached_property
     def code_sets(self) -> tuple[tuple[int, ...], ...]:
         """The codes behind each condition."""
-        return tuple(_distinct_sets(self.feature, self.categories))
+        return _distinct_sets(self.feature, self.categories)
 
     @property
     def n_conditions(self) -> int:
@@ -170,15 +170,15 @@ class FeatureGraph:
     def pack(self) -> PackedGraph:
         """The graph as flat arrays."""
         sizes = [len(level.code_sets) for level in self.levels]
-        every = [codes for level in self.levels for codes in level.code_sets]
-        members = np.zeros((len(every), 256), dtype=bool)
-        owner = np.repeat(np.arange(len(every)), [len(codes) for codes in every])
-        members[owner, np.fromiter(itertools.chain.from_iterable(every), dtype=np.intp, count=len(owner))] = True
-        masks = np.packbits(members, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+        known: dict[int, npt.NDArray[np.uint64]] = {}
+        for level in self.levels:
+            if id(level.code_sets) not in known:
+                known[id(level.code_sets)] = _masks(level.code_sets)
+        masks = [np.empty((0, 4), dtype=np.uint64), *(known[id(level.code_sets)] for level in self.levels)]
         return PackedGraph(
             np.array([level.position for level in self.levels], dtype=np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-            masks,
+            np.concatenate(masks),
         )
 
     def to_dot(self) -> str:
@@ -201,45 +201,59 @@ class FeatureGraph:
         return "\n".join([*lines, "}"])
 
 
-def _distinct_sets(feature: Feature, categories: Categories) -> Iterator[tuple[int, ...]]:
+def _distinct_sets(feature: Feature, categories: Categories) -> tuple[tuple[int, ...], ...]:
     """The conditions of one feature as sets of codes, each set once, never all codes (that is SKIP)."""
-    seen: set[tuple[int, ...]] = set()
-    for codes in _code_sets(feature, categories):
-        key = tuple(sorted(codes))
-        if 0 < len(key) < feature.n_codes and key not in seen:
-            seen.add(key)
-            yield key
-
-
-def _code_sets(feature: Feature, categories: Categories) -> Iterator[tuple[int, ...]]:
     n = feature.n_codes
+    listed = _listed_small if n <= 16 else _listed_large
     if feature.ordered:
-        for low in range(feature.n_values):
-            for high in range(low + 1, feature.n_values + 1):
-                yield tuple(range(low, high))
-        if feature.has_missing:
-            missing = feature.n_values
-            yield (missing,)
-            for low in range(feature.n_values):
-                for high in range(low + 1, feature.n_values + 1):
-                    yield (*range(low, high), missing)
-    elif categories != "groups":
-        for code in range(n):
-            yield (code,)
-        for code in range(n) if categories == "single" else ():
-            yield tuple(other for other in range(n) if other != code)
-    elif n <= MAX_FULL_SUBSETS:
-        for size in range(1, n):
-            yield from itertools.combinations(range(n), size)
-    else:
-        order = feature.target_order or tuple(range(n))
-        for code in range(n):
-            yield (code,)
-        for code in range(n):
-            yield tuple(other for other in range(n) if other != code)
-        for low in range(n):
-            for high in range(low + 1, n + 1):
-                yield order[low:high]
+        return listed(feature.n_values, feature.has_missing, None, None)
+    order = feature.target_order if categories == "groups" and n > MAX_FULL_SUBSETS else None
+    return listed(n, False, categories, order)
+
+
+def _listed(
+    n: int, has_missing: bool, categories: Categories | None, order: tuple[int, ...] | None
+) -> tuple[tuple[int, ...], ...]:
+    return _intervals(n, has_missing) if categories is None else _groups(n, categories, order)
+
+
+# Features of the same shape are many, and share what they list.
+_listed_small = lru_cache(maxsize=128)(_listed)
+_listed_large = lru_cache(maxsize=4)(_listed)
+
+
+def _intervals(n_values: int, has_missing: bool) -> tuple[tuple[int, ...], ...]:
+    """Runs of the values, and these with the missing code, which is the last, or that alone."""
+    runs = [tuple(range(low, high)) for low in range(n_values) for high in range(low + 1, n_values + 1)]
+    with_missing = [(n_values,), *((*run, n_values) for run in runs)] if has_missing else []
+    return _each_once([*runs, *with_missing], n_values + has_missing)
+
+
+def _groups(n: int, categories: Categories, order: tuple[int, ...] | None) -> tuple[tuple[int, ...], ...]:
+    singles = [(code,) for code in range(n)]
+    others = [tuple(other for other in range(n) if other != code) for code in range(n)]
+    if categories == "values":
+        return _each_once(singles, n)
+    if categories == "single":
+        return _each_once([*singles, *others], n)
+    if n <= MAX_FULL_SUBSETS:
+        return _each_once([codes for size in range(1, n) for codes in itertools.combinations(range(n), size)], n)
+    order = order or tuple(range(n))
+    runs = [order[low:high] for low in range(n) for high in range(low + 1, n + 1)]
+    return _each_once([*singles, *others, *runs], n)
+
+
+def _each_once(sets: Sequence[tuple[int, ...]], n_codes: int) -> tuple[tuple[int, ...], ...]:
+    found = dict.fromkeys(tuple(sorted(codes)) for codes in sets)
+    return tuple(codes for codes in found if 0 < len(codes) < n_codes)
+
+
+def _masks(sets: Sequence[tuple[int, ...]]) -> npt.NDArray[np.uint64]:
+    """A bit for each code of each set."""
+    members = np.zeros((len(sets), 256), dtype=bool)
+    owner = np.repeat(np.arange(len(sets)), [len(codes) for codes in sets])
+    members[owner, np.fromiter(itertools.chain.from_iterable(sets), dtype=np.intp, count=len(owner))] = True
+    return np.packbits(members, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _quote(text: str) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from omtree.data.table import Feature, FloatArray
+from omtree.data.table import Feature
 from omtree.deadline import Deadline
 from omtree.engines.rules.options import Options
 from omtree.engines.rules.pool import ColumnPool
@@ -23,6 +24,9 @@ from omtree.problem.problem import Path, Problem, leaves_of
 #: start.
 SEARCH_SHARE, PAPER_SHARE = 0.4, 0.1
 MOST_SEARCH_SECONDS = 120.0
+
+#: Once the time is up, a greedy tree is grown on so many rows.
+LATE_ROWS = 20_000
 
 SklearnTree: TypeAlias = DecisionTreeClassifier | DecisionTreeRegressor
 
@@ -44,19 +48,23 @@ def first_models(
     if not options.warm_start:
         return
     if options.method == "paper":
-        yield from greedy_models(pool, options.seed)
+        yield from greedy_models(pool, options.seed, deadline)
     if options.trees:
         share = PAPER_SHARE if options.method == "paper" else SEARCH_SHARE
         limit = Deadline(min(share * deadline.remaining, MOST_SEARCH_SECONDS))
         yield from tree_paths(problem, limit, options.n_jobs)
         if options.method == "exact" and limit.expired and not (start and deadline.expired):
-            yield from greedy_models(pool, options.seed)
+            yield from greedy_models(pool, options.seed, deadline)
 
 
-def greedy_models(pool: ColumnPool, seed: int) -> Iterator[list[Path]]:
-    """The leaves of greedy trees, as rules with their best labels."""
+def greedy_models(pool: ColumnPool, seed: int, deadline: Deadline) -> Iterator[list[Path]]:
+    """The leaves of greedy trees, as rules with their best labels; once the time is up of one, grown on some rows."""
     for single_values in (False, True):
-        yield [pool.with_best_label(path) for path in greedy_paths(pool.problem, seed, single_values=single_values)]
+        late = deadline.expired
+        paths = greedy_paths(pool.problem, seed, single_values=single_values, most_rows=LATE_ROWS if late else None)
+        yield [pool.with_best_label(path) for path in paths]
+        if late:
+            return
 
 
 def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[list[Path]]:
@@ -73,25 +81,29 @@ def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[li
         raise KeyboardInterrupt
 
 
-def greedy_paths(problem: Problem, seed: int, *, single_values: bool = False) -> list[Path]:
+def greedy_paths(
+    problem: Problem, seed: int, *, single_values: bool = False, most_rows: int | None = None
+) -> list[Path]:
     """The leaves of scikit-learn's tree on the codes, as rules; empty when its splits are not nodes of the graph.
 
     Nominal codes are ranked along the target, so that every cut is a group the graph knows; or with `single_values`
-    each of them is told from all others. Labels are chosen where the loss has costs by label.
+    each of them is told from all others. Labels are chosen where the loss has costs by label. The tree is grown on at
+    most so many rows of the table.
     """
     table = problem.table
     known = {(level.position, codes) for level in problem.graph for codes in level.code_sets}
     cuttings = [cutting for f, feature in enumerate(table.features) for cutting in _cuttings(f, feature, single_values)]
     if not cuttings or problem.max_leaves < 2:
         return []
-    values = np.column_stack([cutting.value[table.codes[cutting.feature]] for cutting in cuttings])
+    step = 1 if most_rows is None else -(-table.n_rows // most_rows)
+    values = np.column_stack([cutting.value[table.codes[cutting.feature, ::step]] for cutting in cuttings])
     limits = {
         "max_depth": problem.max_depth,
         "max_leaf_nodes": problem.max_leaves,
         "min_weight_fraction_leaf": min(0.5, problem.min_support / float(table.weight.sum())),
         "random_state": seed,
     }
-    tree = _grow(problem, values, limits)
+    tree = _grow(problem, values, limits, step)
     if tree is None:
         return []
     paths = []
@@ -127,9 +139,9 @@ def _cuttings(f: int, feature: Feature, single_values: bool) -> list[_Cutting]:
     return [_Cutting(f, rank)]
 
 
-def _grow(problem: Problem, ranked: FloatArray, limits: dict[str, Any]) -> SklearnTree | None:
-    """The greedy tree for classes or for numbers; None for a loss of another kind."""
-    statistics, loss = problem.table.statistics, problem.loss
+def _grow(problem: Problem, ranked: npt.NDArray[np.float32], limits: dict[str, Any], step: int) -> SklearnTree | None:
+    """The greedy tree for classes or for numbers, on every so many rows; None for a loss of another kind."""
+    statistics, loss = problem.table.statistics[::step], problem.loss
     if isinstance(loss, LinearLoss | ImpurityLoss):
         row, stratum = np.nonzero(statistics)
         weight = statistics[row, stratum]
@@ -143,8 +155,10 @@ def _grow(problem: Problem, ranked: FloatArray, limits: dict[str, Any]) -> Sklea
         weight, total = statistics[:, 0], statistics[:, 1]
         return DecisionTreeRegressor(**limits).fit(ranked, total / weight, sample_weight=weight)
     if isinstance(loss, SampleLoss):
-        row = np.repeat(np.arange(len(ranked)), np.diff(loss.start))
-        return DecisionTreeRegressor(**limits).fit(ranked[row], loss.target, sample_weight=loss.weight)
+        row = np.repeat(np.arange(problem.table.n_rows), np.diff(loss.start))
+        kept = row % step == 0
+        target, weight = loss.target[kept], loss.weight[kept]
+        return DecisionTreeRegressor(**limits).fit(ranked[row[kept] // step], target, sample_weight=weight)
     return None
 
 
