@@ -305,7 +305,8 @@ def _certificate_in(document: Sequence[Any]) -> Certificate:
         for check in listed(values.get("constraints", []))
     )
     certificate = made(Certificate, values, {"ConstraintCheck": ConstraintCheck})
-    if any(map(math.isnan, (certificate.value, certificate.bound, certificate.weight))):
+    finite_ones = (certificate.value, certificate.weight, certificate.lp_value or 0.0, certificate.total_seconds)
+    if math.isnan(certificate.bound) or not all(map(math.isfinite, (*finite_ones, *certificate.seconds.values()))):
         raise ValueError("the certificate has no numbers")
     return certificate
 
