@@ -245,10 +245,9 @@ def today(rows: Rows, pictures: Path) -> str:
     text += (
         "STreeD, GOSDT (with a price on leaves), DL8.5; over numbers: ConTree, CART; multiway: CHAID (any number of\n"
     )
-    text += (
-        "leaves), omtree. All but ConTree, which has no such option, need 1 % of the rows in a leaf; its leaves of one\n"
-        "row can have fewer errors. STreeD has numbers in 10 bins, CHAID in 8, ConTree and CART cut them anywhere.\n\n"
-    )
+    text += "leaves), omtree. All but ConTree, which has no such option, need 1 % of the rows in a leaf; its leaves\n"
+    text += "of one row can have fewer errors. STreeD has numbers in 10 bins, CHAID in 8; ConTree and CART cut\n"
+    text += "anywhere.\n\n"
     mean, spent, error = (figures.means(frame, value) for value in ("test", "seconds", "errors"))
     total = frame.groupby("method").agg(rows=("test", "count"), proven=("proven", "sum"), median=("seconds", "median"))
     ranks = {m: figures.ranks(mean, ["tree", m]) for m in methods if m != "tree" and "tree" in mean}

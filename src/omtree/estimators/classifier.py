@@ -18,6 +18,7 @@ from omtree.model.shares import class_shares
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
 from omtree.objectives.row_costs import RowCosts
+from omtree.sources.answered import answered
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
 from omtree.sources.target import encode_labels, positive_first
@@ -130,6 +131,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
             relation, a lazy frame, or a Dask frame.
         y : array of shape (n_samples,)
+            Rows in memory without one are left out, with a note.
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional
             Group columns that constraints name and rules may not test; those in ``X`` need not be given.
@@ -151,6 +153,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             When no model meets the limits and constraints.
         """
         check_parameters(type(self), vars(self))
+        note = ""
+        if not is_elsewhere(X):
+            by_row = (sample_weight, groups, cv_groups, costs)
+            (X, y, sample_weight, groups, cv_groups, costs), note = answered(X, y, *by_row, cv=self.cv)
         by_class = self.costs
         if by_class is not None and self.positive is not None and not is_elsewhere(X):
             # They are given in the order of `classes_`.
@@ -179,6 +185,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             )
 
         training = self._fit(X, read, groups, cv_groups, objective, deadline)
+        self.notes_ += [note] if note else []
         classes = training.target.classes
         # The positive class is the second one inside, wherever it is in the order of scikit-learn.
         swapped = self.positive is not None and bool(classes[0] > classes[1])

@@ -13,6 +13,7 @@ from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, parameter
 from omtree.objectives import Objective, RuleStatistics, find_objective
+from omtree.sources.answered import answered
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
 
@@ -87,6 +88,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
             numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
             relation, a lazy frame, or a Dask frame.
         y : array of float, shape (n_samples,)
+            Rows in memory without one are left out, with a note.
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional
             Group columns that constraints name and rules may not test; those in ``X`` need not be given.
@@ -105,6 +107,10 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
             When no model meets the limits and constraints.
         """
         check_parameters(type(self), vars(self))
+        note = ""
+        if not is_elsewhere(X):
+            by_row = (sample_weight, groups, cv_groups)
+            (X, y, sample_weight, groups, cv_groups), note = answered(X, y, *by_row, cv=self.cv)
         objective = find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
         deadline = Deadline(self.time_limit)
 
@@ -114,6 +120,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
             return Training.of_numbers(X, y, sample_weight, self.feature_kinds, self.reading)
 
         self._fit(X, read, groups, cv_groups, objective, deadline)
+        self.notes_ += [note] if note else []
         return self
 
     def _objective(self) -> Objective:
