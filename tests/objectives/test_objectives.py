@@ -163,7 +163,7 @@ def test_bad_classification(parameters: dict[str, Any], y: list[int], complaint:
         ({"objective": "quantile", "quantile": "a"}, range(12), "quantile='a' is not possible"),
         ({"objective": "huber", "delta": 0.0}, range(12), "delta=0.0 is not possible; use a positive number"),
         ({"objective": "error"}, range(12), "objective='error' is not known"),
-        ({}, [*range(11), np.nan], "y contains NaN or infinite targets"),
+        ({}, [*range(11), np.inf], "y contains NaN or infinite targets"),
         ({}, [*range(11), "a"], "y has targets that are not numbers"),
         ({}, range(11), "X has 12 rows and y has 11 targets; give one target per row"),
     ],

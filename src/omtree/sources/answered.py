@@ -71,12 +71,10 @@ def _missing(y: Any) -> npt.NDArray[np.bool_] | None:
 
 
 def _is_missing(cell: Any) -> bool:
-    # NaN and NaT differ from themselves; pandas' own sign of a missing cell cannot say whether it does.
-    if cell is None or type(cell).__name__ == "NAType":
+    # NaN differs from itself; pandas' own signs of a missing cell cannot always say whether they do.
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
-    return (
-        bool(isinstance(cell, (float, np.floating, np.datetime64)) and cell != cell) or type(cell).__name__ == "NaTType"
-    )
+    return bool(isinstance(cell, (float, np.floating, np.datetime64)) and cell != cell)
 
 
 def _length(given: Any) -> int:
