@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).resolve().parent
-SCRIPTS = ("fair_tree.py", "cheap_diagnosis.py", "regression.py", "policy.py")
+SCRIPTS = ("fair_tree.py", "cheap_diagnosis.py", "regression.py", "policy.py", "survival.py")
 
 
 def notebook_of(script: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ namespace omtree {
     LOSS(gini, Gini)                                                                                                   \
     LOSS(entropy, Entropy)                                                                                             \
     LOSS(squared, Squared)                                                                                             \
-    LOSS(poisson, Poisson)
+    LOSS(poisson, Poisson)                                                                                             \
+    LOSS(hazard, Hazard)
 
 enum class Loss : std::uint8_t {
 #define OMTREE_LOSS_NAME(name, Formula) name,

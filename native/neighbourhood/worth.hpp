@@ -62,6 +62,8 @@ inline double worth_of(const Task &task, const double *sums) {
         return sums[0] > 0.0 ? sums[1] * sums[1] / sums[0] : 0.0;
     case Worth::poisson:
         return sums[0] > 0.0 ? sums[0] * poisson_excess(sums[1] / sums[0]) : 0.0;
+    case Worth::hazard:
+        return sums[1] > 0.0 ? sums[1] * poisson_excess(sums[2] / sums[1]) : 0.0;
     case Worth::gini:
         return detail::squares(sums + first, task.n_planes - first);
     case Worth::entropy:
@@ -83,7 +85,7 @@ inline double promise_of(const Task &task, Criterion criterion, const double *su
 
 /// The label of a leaf with these sums.
 inline int label_of(const Task &task, const double *sums) {
-    if (task.worth == Worth::squared || task.worth == Worth::poisson) {
+    if (task.worth == Worth::squared || task.worth == Worth::poisson || task.worth == Worth::hazard) {
         return 0;
     }
     const int first = task.weighs ? 1 : 0;

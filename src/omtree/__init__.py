@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from omtree.estimators.classifier import OptimalTreeClassifier as OptimalTreeClassifier
     from omtree.estimators.policy import OptimalPolicyTree as OptimalPolicyTree
     from omtree.estimators.regressor import OptimalTreeRegressor as OptimalTreeRegressor
+    from omtree.estimators.survival import OptimalSurvivalTree as OptimalSurvivalTree
     from omtree.export.saving import load as load
     from omtree.model.certificate import Certificate as Certificate
     from omtree.model.rules import Rule as Rule
@@ -31,6 +32,7 @@ _HOMES = {
     "FeatureGraph": "problem.graph",
     "InfeasibleError": "errors",
     "OptimalPolicyTree": "estimators.policy",
+    "OptimalSurvivalTree": "estimators.survival",
     "OptimalTreeClassifier": "estimators.classifier",
     "OptimalTreeRegressor": "estimators.regressor",
     "Paper": "engines.rules.preset",

@@ -19,6 +19,7 @@ from rich.tree import Tree as RichTree
 
 from omtree.data.wording import amount, answer, counts_rows, number, text_of
 from omtree.model.leading import leads
+from omtree.model.text import survival_words
 from omtree.progress import Event, listen
 
 if TYPE_CHECKING:
@@ -195,7 +196,9 @@ def _answer(rule: Rule, rules: RuleSet) -> Text:
     shown = answer(rule.prediction, classes)
     text = Text.assemble("→ ", (shown, f"bold {colour}"))
     share = f"  {rows} ({100 * rule.support / total:.1f} %)" if total > 0 else ""
-    if rules.are_actions:
+    if rule.survival is not None:
+        share += f", {survival_words(rule.survival)}"
+    elif rules.are_actions:
         brings = zip(classes, rule.values, strict=True)
         share += f", on average {', '.join(f'{text_of(action)} {number(value)}' for action, value in brings)}"
     elif rule.class_weights and rule.support > 0:

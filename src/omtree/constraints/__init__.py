@@ -34,6 +34,7 @@ from omtree.constraints.path import MaxSupport, MinClassCount, MinConfidence, Mi
 from omtree.constraints.policy import AnswerCost, AnswerShare, ForbidAnswer
 from omtree.constraints.sample import F1, Accuracy, FalsePositiveRate, Precision, Recall, Specificity
 from omtree.constraints.samples import GroupColumn, Samples, Strata, read_groups, strata_of
+from omtree.constraints.survival import MinEvents
 from omtree.constraints.together import check_constraints, check_together
 from omtree.constraints.toml import from_tables, load_toml, loads, to_toml
 
@@ -67,6 +68,7 @@ __all__ = [
     "MetricLimit",
     "MinClassCount",
     "MinConfidence",
+    "MinEvents",
     "MinSupport",
     "Monotone",
     "Once",

@@ -14,7 +14,16 @@ from omtree.constraints.demands import CurvedLimit
 from omtree.data.table import FloatArray
 from omtree.problem.judge import make_judge
 from omtree.problem.limits import LinearLimit, RuleLimits
-from omtree.problem.losses import ImpurityLoss, LinearLoss, Loss, MomentLoss, RowLoss, RowNumbers, SampleLoss
+from omtree.problem.losses import (
+    HazardLoss,
+    ImpurityLoss,
+    LinearLoss,
+    Loss,
+    MomentLoss,
+    RowLoss,
+    RowNumbers,
+    SampleLoss,
+)
 from omtree.problem.problem import ModelLimit, Problem
 
 #: Within these numbers is near enough to one: whole weights and costs stay whole there, which engines make use of.
@@ -76,6 +85,9 @@ def in_units(problem: Problem) -> InUnits:
         unit = by * target * target * problem.loss.unit
         statistics = table.statistics / (by * np.array([1.0, target, target * target]))
         loss = replace(problem.loss, unit=1.0)
+    elif isinstance(problem.loss, HazardLoss):
+        unit = by = _loss_unit(problem)
+        statistics, loss = table.statistics / by, problem.loss
     else:
         unit = _loss_unit(problem)
         statistics, loss = _divided(table.statistics, problem.loss, unit)

@@ -147,7 +147,7 @@ class OptimalPolicyTree(OptimalTreeBase):
         )
 
         def read() -> Training:
-            return Training.of_actions(X, target, sample_weight, self.feature_kinds, self.reading)
+            return Training.of_target(X, target, sample_weight, self.feature_kinds, self.reading)
 
         training = self._fit(X, read, groups, cv_groups, Regret(), deadline)
         self.actions_ = target.classes

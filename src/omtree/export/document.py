@@ -1,12 +1,12 @@
 """A fitted model as one JSON document, and back.
 
-Version 1 holds, besides the format's name and version: ``kind`` (classifier, regressor or policy), ``parameters``,
-``columns`` (number, names, kinds, and the target's name where it is known), ``classes`` (of a policy its actions),
-``features``, ``graph``, ``model`` (rules and tree), ``sizes`` (the best trees of every size), ``certificate``,
-``code_shares`` (how the training rows are spread over the values of the features that are asked about), ``validation``
-(how models of the same kind did on rows held out, where that was asked for), ``policy`` (what a policy brings beside
-simpler ones) and ``origin`` (data file, its hash, day of the fit). Conditions are lists of codes of a feature; the text
-of a rule is for people.
+Version 1 holds, besides the format's name and version: ``kind`` (classifier, regressor, policy or survival),
+``parameters``, ``columns`` (number, names, kinds, and the target's name where it is known), ``classes`` (of a policy
+its actions), ``features``, ``graph``, ``model`` (rules and tree), ``sizes`` (the best trees of every size),
+``certificate``, ``code_shares`` (how the training rows are spread over the values of the features that are asked
+about), ``validation`` (how models of the same kind did on rows held out, where that was asked for), ``policy`` (what
+a policy brings beside simpler ones) and ``origin`` (data file, its hash, day of the fit). Conditions are lists of
+codes of a feature; the text of a rule is for people.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _KINDS = {
     "OptimalTreeClassifier": "classifier",
     "OptimalTreeRegressor": "regressor",
     "OptimalPolicyTree": "policy",
+    "OptimalSurvivalTree": "survival",
 }
 FORMAT = "omtree-model"
 VERSION = 2
@@ -125,6 +126,9 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     model.notes_ = [note for reading in readings for note in reading.notes]
     if document["columns"]["target"] is not None:
         model.target_name_ = _text(document["columns"]["target"])
+    if document["kind"] == "survival":
+        curves = [rule["survival"] for rule in listed(document["model"]["rules"])]
+        model.event_times_ = np.unique([number(time) for curve in curves for time in listed(curve[2])])
     if document["kind"] == "policy":
         if classes is None:
             raise ValueError("a policy has no actions")

@@ -11,6 +11,7 @@ from omtree.data.table import Feature
 from omtree.export.plain import finite, listed, number, to_plain, whole
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
+from omtree.model.survival_curve import SurvivalCurve
 from omtree.model.tree import Tree, TreeNode, _Split
 from omtree.problem.graph import Condition
 
@@ -51,6 +52,7 @@ def _rule_out(rule: Rule) -> dict[str, Any]:
         "targets": _targets_out(rule.targets),
         "cost": to_plain(rule.cost),
         "values": to_plain(rule.values),
+        "survival": None if rule.survival is None else to_plain(dataclasses.astuple(rule.survival)),
     }
 
 
@@ -72,7 +74,18 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
     cost = finite(document.get("cost", 0.0))
     if len(values) not in (0, len(classes)):
         raise ValueError("a rule does not have one value per answer")
-    return Rule(conditions, support, weights, prediction, finite(document["loss"]), label, targets, cost, values)
+    loss, curve = finite(document["loss"]), _curve_in(document.get("survival"))
+    return Rule(conditions, support, weights, prediction, loss, label, targets, cost, values, curve)
+
+
+def _curve_in(document: Any) -> SurvivalCurve | None:
+    if document is None:
+        return None
+    events, exposure, *columns = listed(document)
+    times, at_risk, hazard = (tuple(finite(value) for value in listed(column)) for column in columns)
+    if not len(times) == len(at_risk) == len(hazard) or sorted(times) != list(times):
+        raise ValueError("a curve of survival does not go along its times")
+    return SurvivalCurve(finite(events), finite(exposure), times, at_risk, hazard)
 
 
 def _targets_out(targets: TargetSummary | None) -> Any:

@@ -120,7 +120,7 @@ def check(
         return ()
     if samples is None:
         raise ValueError("samples are needed to check constraints.")
-    y = target.values if target.is_number else target.labels
+    y = target.seen if target.is_number else target.labels
     weight = np.where(weight > 0, samples.weight, 0.0)
     answers = Answers(
         tuple(rules),
@@ -229,7 +229,7 @@ def _loss_of_all(class_totals: FloatArray, target: Target, weight: FloatArray, o
         return float(weight.sum())
     if target.is_number:
         inside = weight > 0
-        return abs(objective.loss(RuleStatistics(targets=target.values[inside], weights=weight[inside])))
+        return abs(objective.loss(RuleStatistics.of_samples(target, weight, inside)))
     if target.charges is not None:
         return float((weight @ target.charges).max())
     if isinstance(objective, LabelCosts):
@@ -252,10 +252,11 @@ def _number_losses(
     losses = np.empty(len(rules))
     for r, rule in enumerate(rules):
         inside = (owner == r) & (weight > 0)
-        statistics = RuleStatistics(targets=target.values[inside], weights=weight[inside])
+        statistics = RuleStatistics.of_samples(target, weight, inside)
         losses[r] = objective.loss(statistics)
         claimed, found = float(rule.prediction), float(objective.predict(statistics))
-        _same(f"the prediction of rule {r}", claimed, found, 1e-9 * float(np.abs(statistics.targets).max()))
+        scale = max(1.0, found) if target.lifetimes is not None else float(np.abs(statistics.targets).max())
+        _same(f"the prediction of rule {r}", claimed, found, 1e-9 * scale)
     return losses
 
 

@@ -13,7 +13,8 @@ from omtree.data.table import FloatArray
 from omtree.model.rules import RuleSet
 from omtree.model.tally import Tally
 from omtree.model.tree import Tree
-from omtree.objectives import LabelCosts, Objective, Score
+from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
+from omtree.objectives.hazard import Hazard
 from omtree.objectives.row_costs import RowCosts
 from omtree.sources.samples import Training
 
@@ -41,7 +42,7 @@ def mean_loss(
     shares = np.bincount(owner, weights=weight, minlength=len(rules))
     if target.is_number:
         predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
-        return float(weight @ objective.distances(target.values, predicted) + _price(rules, constraints) @ shares)
+        return float(weight @ objective.row_losses(target, predicted) + _price(rules, constraints) @ shares)
     if target.charges is not None:
         answers = np.array([rule.label for rule in rules])[owner]
         paid = weight @ target.charges[np.arange(len(owner)), answers]
@@ -85,6 +86,10 @@ def tally(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training, traine
     target, weight = samples.target, samples.weight
     if target.is_number:
         predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+        if target.lifetimes is not None:
+            same = Hazard().predict(RuleStatistics.of_samples(trained.target, trained.weight, slice(None)))
+            constant = Hazard().row_losses(target, np.full(len(owner), same))
+            return Tally.of(Hazard().row_losses(target, predicted), constant, weight)
         mean = np.average(trained.target.values, weights=trained.weight)
         return Tally.of((target.values - predicted) ** 2, (target.values - mean) ** 2, weight)
     labels = np.array([rule.label for rule in rules])[owner]

@@ -147,7 +147,7 @@ class Pose:
         if target.charges is not None:
             return training.charged_table(features, strata)
         if target.is_number:
-            return training.number_table(features, self.objective.statistics(target.values, training.weight))
+            return training.number_table(features, self.objective.sums(target, training.weight))
         return training.table(features, strata)
 
     def _loss(self, table: Table, training: Training) -> Loss:
@@ -168,6 +168,9 @@ class Pose:
             if start is None or targets is None or weights is None:
                 return path.label
             rows = np.flatnonzero(path.covers(table.codes))
+            if target.lifetimes is not None:
+                _, exposure, above, _ = table.statistics[rows].sum(axis=0)
+                return 1.0 + float(above / exposure) if exposure > 0 else 0.0
             samples = np.concatenate([np.arange(start[row], start[row + 1]) for row in rows])
             return float(self.objective.predict(RuleStatistics(targets=targets[samples], weights=weights[samples])))
 

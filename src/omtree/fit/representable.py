@@ -22,7 +22,7 @@ def check_losses(objective: Objective, target: Target, weight: FloatArray) -> No
     targets = target.values[inside]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         spread = np.ptp(targets)
-        loss = objective.loss(RuleStatistics(targets=targets, weights=weight[inside]))
+        loss = objective.loss(RuleStatistics.of_samples(target, weight, inside))
     if not np.isfinite(spread) or not np.isfinite(loss):
         raise ValueError(f"The targets in y, or their weights, are too large for {objective.unit}; divide them.")
     if spread > 0 and loss < LEAST_LOSS:

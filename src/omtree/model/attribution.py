@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from omtree.data.table import CodeArray, FloatArray
+from omtree.model.survival_curve import SurvivalCurve
 from omtree.model.tree import Tree, TreeNode
 from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
 
@@ -31,8 +32,11 @@ def loss_saved(tree: Tree, objective: Objective) -> FloatArray:
     totals = np.array(tree.nodes[0].class_weights)
     costs = objective.matrix(totals) if isinstance(objective, LabelCosts) else 1.0 - np.eye(len(totals))
     classes = tree.rules.classes
+    curves = [rule.survival for rule in tree.rules] if tree.rules.are_curves else None
 
     def as_leaf(node: TreeNode) -> float:
+        if curves is not None:
+            return _deviance(node, tree, curves)
         if node.values:
             return node.support * (-max(node.values) if tree.rules.are_actions else min(node.values))
         if not classes:
@@ -49,6 +53,18 @@ def loss_saved(tree: Tree, objective: Objective) -> FloatArray:
     saved = np.maximum(saved, 0.0)
     total = float(saved.sum())
     return saved / total if total > 0 else saved
+
+
+def _deviance(node: TreeNode, tree: Tree, curves: list[SurvivalCurve | None]) -> float:
+    """What a node of a survival tree would cost as a leaf, but for what all rows cost by themselves."""
+    todo, events, exposure = [node], 0.0, 0.0
+    while todo:
+        each = todo.pop()
+        curve = None if each.rule is None else curves[each.rule]
+        if curve is not None:
+            events, exposure = events + curve.events, exposure + curve.exposure
+        todo += [tree.nodes[child] for child in each.children]
+    return -events * math.log(events / exposure) if events > 0 else 0.0
 
 
 def shapley_values(tree: Tree, codes: CodeArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

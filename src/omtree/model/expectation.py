@@ -15,8 +15,10 @@ from omtree.model.tally import Tally
 
 #: What policies are judged by.
 MEAN_REWARD = "mean reward"
+#: What survival trees are judged by: the share of the deviance that they save.
+EXPLAINED = "explained deviance"
 #: The answer that needs no model, where it is not the most frequent class.
-_ALWAYS = {MEAN_REWARD: "the best single action"}
+_ALWAYS = {MEAN_REWARD: "the best single action", EXPLAINED: "the same risk"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Expectation:
     Attributes
     ----------
     measure : str
-        "accuracy" (with weighted classes "balanced accuracy" or "weighted accuracy"), "R2", or "mean reward".
+        "accuracy" (with weighted classes "balanced accuracy" or "weighted accuracy"), "R2", "mean reward" or
+        "explained deviance".
     value : Figure
         The measure on new rows.
     baseline : float
@@ -112,18 +115,20 @@ class Expectation:
             half = Z95 * error(1.0, 0.0)
             value = Figure(-loss, -loss - half, -loss + half)
             return cls(measure, value, -least, None, None, gain, whole.rows, how)
-        if measure != "R2":
+        if measure not in ("R2", EXPLAINED):
             own = error(1.0, 0.0)
             most = whole.effective if trained is None else 1.0 / (1.0 / whole.effective + 1.0 / trained)
             worth = min(most, loss * (1.0 - loss) / own**2) if own > 0 and 0 < loss < 1 else most
             right = 1.0 - loss
             value = Figure(right, *wilson(right, worth))
             return cls(measure, value, 1.0 - least, None, None, gain, whole.rows, how)
-        half = Z95 * error(1.0, 0.0)
-        rmse = Figure(math.sqrt(loss), math.sqrt(max(0.0, loss - half)), math.sqrt(loss + half))
         ratio = loss / least if least > 0 else float(loss > 0)
         spread = Z95 * error(1.0, -ratio) / least if least > 0 else 0.0
         value = Figure(1.0 - ratio, 1.0 - ratio - spread, min(1.0, 1.0 - ratio + spread))
+        if measure == EXPLAINED:
+            return cls(measure, value, 0.0, None, None, gain, whole.rows, how)
+        half = Z95 * error(1.0, 0.0)
+        rmse = Figure(math.sqrt(loss), math.sqrt(max(0.0, loss - half)), math.sqrt(loss + half))
         return cls(measure, value, 0.0, rmse, math.sqrt(least), gain, whole.rows, how)
 
     @property

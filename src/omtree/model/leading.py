@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import FloatArray
-from omtree.model.expectation import MEAN_REWARD, Expectation, in_measure, short, span
+from omtree.model.expectation import EXPLAINED, MEAN_REWARD, Expectation, in_measure, short, span
 from omtree.model.tally import Tally
-from omtree.sources.target import check_numbers, check_rewards, check_weights, class_scale
+from omtree.objectives.hazard import Hazard
+from omtree.sources.lifetimes import Lifetimes, read_lifetimes
+from omtree.sources.target import Target, check_numbers, check_rewards, check_weights, class_scale
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -62,6 +64,10 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
         return Expectation.of_rows(
             Tally.of(-rewards[np.arange(len(owner)), said], -rewards[:, best], weight), measure, how
         )
+    if rules.are_curves:
+        times, events, entry = read_lifetimes(y, None, None, None)
+        _same_length(times, owner)
+        return _on_lifetimes(rules, owner, Lifetimes.of(times, events, entry, weight), weight, how)
     if not rules.classes:
         numbers = check_numbers(y)
         _same_length(numbers, owner)
@@ -85,11 +91,27 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
     )
 
 
+def _on_lifetimes(
+    rules: RuleSet, owner: npt.NDArray[np.intp], lifetimes: Lifetimes, weight: FloatArray, how: str
+) -> Expectation:
+    """The deviance that risks save on new rows, over the hazard of these rows."""
+    target, risk = Target.of_lifetimes(lifetimes), Hazard()
+    predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+    losses = risk.row_losses(target, predicted), risk.row_losses(target, np.ones(len(owner)))
+    return Expectation.of_rows(Tally.of(*losses, weight), EXPLAINED, how)
+
+
 def training_figure(rules: RuleSet) -> tuple[float, float, float | None, float | None]:
     """The measure in training, that of the baseline, and the root mean squared errors of both where there are any."""
     if rules.are_actions:
         brought = sum(rule.support * rule.values[rule.label] for rule in rules)
         return brought / rules.support, float(_reward_totals(rules).max() / rules.support), None, None
+    if rules.are_curves:
+        curves = [rule.survival for rule in rules if rule.survival is not None]
+        same = sum(curve.events for curve in curves) / sum(curve.exposure for curve in curves)
+        loss = sum(rule.loss for rule in rules)
+        saved = sum(curve.events * math.log(curve.risk / same) for curve in curves if curve.events > 0)
+        return saved / (loss + saved) if loss + saved > 0 else 0.0, 0.0, None, None
     if rules.classes:
         right = sum(rule.class_weights[rule.label] for rule in rules)
         totals = _class_totals(rules)
@@ -131,6 +153,8 @@ def _without_model(rules: RuleSet, measure: str, expected: Expectation | None) -
         usual = rules.classes[int(totals.argmax())]
         value = baseline if expected is None else expected.baseline
         return Lead("Without a model", _figure(measure, value), f"the answer {usual} every time")
+    if rules.are_curves:
+        return Lead("Without a model", _figure(measure, 0.0), "the same risk for every row")
     if expected is not None and expected.baseline_rmse is not None:
         rmse = expected.baseline_rmse
     words = "the mean every time"
@@ -156,6 +180,8 @@ def _proven(model: OptimalTreeBase) -> Lead:
 def _figure(measure: str, value: float) -> str:
     if measure == MEAN_REWARD:
         return f"{in_measure(measure, value)} a row"
+    if measure == EXPLAINED:
+        return f"{in_measure(measure, value)} of the deviance"
     if measure == "R2":
         return f"R2 {in_measure(measure, value)}" if value else "R2 0"
     return f"{in_measure(measure, value)} {'right' if measure == 'accuracy' else measure}"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import FloatArray
+from omtree.model.survival_curve import SurvivalCurve
 from omtree.objectives.objective import Objective, RuleStatistics, Score, weighted_sum
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Problem
@@ -69,6 +70,7 @@ class RuleFacts:
     label: int
     targets: TargetSummary | None = None
     values: tuple[float, ...] = ()
+    survival: SurvivalCurve | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,7 @@ class Reader:
 
     def summary(self, rule_of_row: Assignment, rules: Sequence[int]) -> TargetSummary | None:
         """The spread of the target over several rules; None where it is no number."""
-        if not self.target.is_number:
+        if not self.target.is_number or self.target.lifetimes is not None:
             return None
         inside = np.isin(rule_of_row, rules)[self.problem.table.row_of] & (self.problem.table.row_of >= 0)
         return TargetSummary.of(self.target.values[inside], self.weight[inside])
@@ -149,8 +151,12 @@ class Reader:
         for r in range(n_rules):
             samples = order[bounds[r] : bounds[r + 1]]
             targets, weights = self.target.values[samples], self.weight[samples]
-            rule = RuleStatistics(targets=targets, weights=weights)
+            rule = RuleStatistics.of_samples(self.target, self.weight, samples)
             prediction, loss = float(self.objective.predict(rule)), float(self.objective.loss(rule))
+            if rule.lifetimes is not None:
+                curve = SurvivalCurve.of(rule.lifetimes, weights)
+                facts.append(RuleFacts(float(weights.sum()), (), prediction, loss, 0, survival=curve))
+                continue
             summary = TargetSummary.of(targets, weights)
             facts.append(RuleFacts(float(weights.sum()), (), prediction, loss, 0, summary))
         return facts

@@ -14,6 +14,7 @@ from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import answer, counts_rows, number
 from omtree.model.notebook_html import html_table
 from omtree.model.rule_facts import Reader, TargetSummary
+from omtree.model.survival_curve import SurvivalCurve
 from omtree.problem.graph import Condition
 from omtree.problem.problem import Path
 
@@ -46,6 +47,8 @@ class Rule:
     values : tuple of float
         What each answer costs a row of the rule on average, where every row has costs of its own; of a policy, what
         each action brings. Empty otherwise.
+    survival : SurvivalCurve or None
+        Of a survival tree: events, those at risk, and the curve of Kaplan and Meier.
     """
 
     conditions: tuple[Condition, ...]
@@ -57,9 +60,11 @@ class Rule:
     targets: TargetSummary | None = None
     cost: float = 0.0
     values: tuple[float, ...] = ()
+    survival: SurvivalCurve | None = None
 
     def __str__(self) -> str:
-        prediction = number(self.prediction) if self.targets is not None else self.prediction
+        is_number = self.targets is not None or self.survival is not None
+        prediction = number(self.prediction) if is_number else self.prediction
         if not self.conditions:
             return f"always {prediction}"
         texts = [str(condition) for condition in self.conditions]
@@ -123,13 +128,18 @@ class RuleSet(Sequence[Rule]):
             worded = tuple(in_words(condition, features) for condition in conditions)
             cost = 0.0 if prices is None else prices.price(condition.feature for condition in conditions)
             own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets)
-            rules.append(Rule(worded, *own, cost, fact.values))
+            rules.append(Rule(worded, *own, cost, fact.values, fact.survival))
         return cls(rules, features, reader.target.classes.tolist())
 
     @property
     def are_actions(self) -> bool:
         """Whether the answers are actions, and the values of the rules what these bring."""
         return bool(self.classes) and not self.rules[0].class_weights
+
+    @property
+    def are_curves(self) -> bool:
+        """Whether the rules have curves of survival, and their answers are risks."""
+        return self.rules[0].survival is not None
 
     def by_support(self) -> RuleSet:
         """The same rules, the heaviest first."""

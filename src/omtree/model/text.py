@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from omtree.data.wording import amount, answer, counts_rows, number, text_of
 
 if TYPE_CHECKING:
     from omtree.model.rules import Rule, RuleSet
+    from omtree.model.survival_curve import SurvivalCurve
     from omtree.model.tree import Tree, TreeNode
 
 
@@ -70,6 +72,15 @@ def tree_to_text(tree: Tree) -> str:
     return "\n".join(lines)
 
 
+def survival_words(curve: SurvivalCurve) -> str:
+    """How often the event happened, and by when to half of the rows."""
+    events = f"{number(curve.events)} {'event' if curve.events == 1 else 'events'}"
+    if not math.isfinite(curve.median):
+        return f"{events}, median not reached"
+    low, high = (number(end) if math.isfinite(end) else "..." for end in curve.median_interval)
+    return f"{events}, median {number(curve.median)} ({low} to {high})"
+
+
 def _content(rule: Rule, rules: RuleSet) -> str:
     """How heavy the rule is, and what is in it: the shares of the classes, or the spread of the target."""
     rows = amount(rule.support, counts_rows([each.support for each in rules]))
@@ -77,6 +88,8 @@ def _content(rule: Rule, rules: RuleSet) -> str:
     if rule.targets is not None:
         low, lower, median, upper, high = map(number, rule.targets.quantiles)
         return f"{weight}: median {median}, half in {lower} .. {upper}, all in {low} .. {high}"
+    if rule.survival is not None:
+        return f"{weight}: {survival_words(rule.survival)}"
     if rules.are_actions:
         brings = sorted(zip(rule.values, rules.classes, strict=True), key=lambda pair: -pair[0])
         return f"{weight}: on average {', '.join(f'{text_of(action)} {number(value)}' for value, action in brings)}"

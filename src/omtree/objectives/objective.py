@@ -14,9 +14,10 @@ from omtree.data.table import FloatArray, Table
 from omtree.problem.losses import LinearLoss, Loss
 
 if TYPE_CHECKING:
+    from omtree.sources.lifetimes import Lifetimes
     from omtree.sources.target import Target
 
-Task = Literal["classification", "regression"]
+Task = Literal["classification", "regression", "survival"]
 
 IntArray = npt.NDArray[np.intp]
 _NOTHING: FloatArray = np.empty(0)
@@ -36,6 +37,8 @@ class RuleStatistics:
         The target and the weight of every sample, where the target is a number; empty otherwise.
     charges : array of float
         What all rows of the rule cost under each answer, where costs are given by row; empty otherwise.
+    lifetimes : Lifetimes or None
+        Times to an event, where the target is that.
     """
 
     class_weights: FloatArray = field(default_factory=lambda: _NOTHING)
@@ -43,6 +46,13 @@ class RuleStatistics:
     targets: FloatArray = field(default_factory=lambda: _NOTHING)
     weights: FloatArray = field(default_factory=lambda: _NOTHING)
     charges: FloatArray = field(default_factory=lambda: _NOTHING)
+    lifetimes: Lifetimes | None = None
+
+    @classmethod
+    def of_samples(cls, target: Target, weight: FloatArray, samples: Any) -> RuleStatistics:
+        """Of some samples, positions or a mask, whose target is a number or a time to an event."""
+        lifetimes = None if target.lifetimes is None else target.lifetimes.take(samples)
+        return cls(targets=target.values[samples], weights=weight[samples], lifetimes=lifetimes)
 
     @property
     def weight(self) -> float:
@@ -137,6 +147,14 @@ class Objective:
     def distances(self, targets: FloatArray, predicted: FloatArray) -> FloatArray:
         """What new rows with these numbers cost where others are predicted; by default the squares of the errors."""
         return np.asarray((targets - predicted) ** 2)
+
+    def row_losses(self, target: Target, predicted: FloatArray) -> FloatArray:
+        """What new rows cost where these numbers are predicted."""
+        return self.distances(target.values, predicted)
+
+    def sums(self, target: Target, weights: FloatArray) -> FloatArray | None:
+        """What adds up over the samples of a target that is no class; by default `statistics` of its numbers."""
+        return self.statistics(target.values, weights)
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray | None:
         """What adds up over samples with numeric targets and suffices for the kernel's loss, a row per sample.

@@ -83,6 +83,23 @@ class MomentLoss:
         return self.kind, 3, 1, 1, np.empty(0)
 
 
+@dataclass(frozen=True)
+class HazardLoss:
+    """Half the deviance of a hazard that is proportional to that of all rows, from four sums.
+
+    These are weight, exposure (the cumulative hazard of all up to the time of a row), events above the exposure, and
+    the losses of the rows at the hazard of all.
+    """
+
+    n_labels: ClassVar[int] = 1
+    refines: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
+
+    def native(self) -> Formula:
+        """What the kernel is told."""
+        return "hazard", 4, 1, 1, np.empty(0)
+
+
 @dataclass(frozen=True, eq=False)
 class SampleLoss:
     """Losses that need the targets themselves: merged row ``i`` has the samples ``start[i] .. start[i + 1] - 1``.
@@ -127,4 +144,4 @@ class RowLoss:
         return "rows", self.function, self.n_labels
 
 
-Loss = LinearLoss | ImpurityLoss | MomentLoss | SampleLoss | RowLoss
+Loss = LinearLoss | ImpurityLoss | MomentLoss | HazardLoss | SampleLoss | RowLoss

@@ -26,6 +26,7 @@ from omtree.report.page_data import page_data, script_json, used_features
 from omtree.report.probabilities import Probabilities
 from omtree.report.proof import badge_words, proof_facts, proof_sentences
 from omtree.report.summary import Summaries
+from omtree.report.survival_chart import survival_leaves
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words, percent, shorten
 
@@ -100,14 +101,17 @@ def render_report(
     """
     from omtree import __version__
 
-    scores = []
+    scores: list[Any] = []
+    lifetimes: list[str] = []
     for name, rows, targets, parameters in (
         ("training data", X, y, "X and y"),
         ("test data", X_test, y_test, "X_test and y_test"),
     ):
         if (rows is None) != (targets is None):
             raise ValueError(f"The report needs {parameters} together; give both or neither.")
-        if rows is not None and not model.rules_.are_actions:
+        if rows is not None and model.rules_.are_curves:
+            lifetimes.append(sections.on_lifetimes(model, name, rows, targets))
+        elif rows is not None and not model.rules_.are_actions:
             scores.append(score(model, name, rows, targets))
     scene = model_scene(model)
     certificate: Certificate = model.certificate_
@@ -151,12 +155,15 @@ def render_report(
         constraints_tested=tested is not None,
         missed=sections.missed_sentences(certificate.constraints, tested, wanted),
         policy=sections.policy_values(model, X_test, y_test),
+        survival=survival_leaves(model),
+        lifetimes=lifetimes,
         kind=kind,
         size=_size(certificate),
         rows=amount(rules.support, Summaries.of(rules).rows),
         counted="Rows" if Summaries.of(rules).rows else "Weight",
         classes=rules.classes,
         actions=rules.are_actions,
+        curves=rules.are_curves,
         wide=scene.width > _NARROW,
         picture=Markup(render_svg(scene)),
         badge=badge_words(certificate),
@@ -237,6 +244,7 @@ def _leaves(model: Any, X_test: Any, y_test: Any) -> list[dict[str, Any]]:
             "amount": number(rule.support),
             "share": rule.support / total,
             "loss": rule.loss,
+            "events": None if rule.survival is None else rule.survival.events,
             "brings": rule.values[rule.label] if rules.are_actions else None,
             "certainty": rule.class_weights[rule.label] / rule.support if rule.class_weights and rule.support else None,
             "deviation": rule.targets.deviation if rule.targets is not None else None,

@@ -10,8 +10,10 @@ from omtree.data.table import Feature, Pooled
 from omtree.data.wording import number, show_level, show_value, text_of
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
+from omtree.model.survival_curve import SurvivalCurve
 from omtree.model.tree import Tree, TreeNode
 from omtree.report.summary import MOST_COLOURS, Summaries
+from omtree.report.survival_chart import median_words
 from omtree.report.words import answer, branch_words, condition_words, percent, shorten
 
 
@@ -96,7 +98,7 @@ def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summarie
         "loss": number(rule.loss),
         "cost": number(rule.cost) if rule.cost else "",
         "parts": _parts(rule.class_weights, rules.classes),
-        "brings": _brings(rule.values, rules),
+        "brings": _brings(rule.values, rules) if rule.survival is None else _survives(rule.survival),
         "spread": _spread(rule.targets),
     }
 
@@ -126,6 +128,16 @@ def _node(
         "parts": _parts(node.class_weights, tree.rules.classes),
         "spread": _spread(node.targets),
     }
+
+
+def _survives(curve: SurvivalCurve) -> list[list[str]]:
+    """What is known of a leaf of a survival tree."""
+    low, high = (number(end) if math.isfinite(end) else "any" for end in curve.risk_interval)
+    return [
+        ["risk, 95 % interval", f"{low} to {high}"],
+        ["events", number(curve.events)],
+        ["median time", median_words(curve).removeprefix("median ")],
+    ]
 
 
 def _brings(values: tuple[float, ...], rules: RuleSet) -> list[list[str]]:

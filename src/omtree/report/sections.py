@@ -24,6 +24,7 @@ from omtree.report.probabilities import Probabilities, judge_probabilities
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, branch_words, percent, shorten
+from omtree.sources.lifetimes import read_lifetimes
 from omtree.sources.target import check_rewards
 
 #: A leaf that fewer training rows decided is marked.
@@ -60,6 +61,10 @@ def on_test_rows(model: Any, X: Any, y: Any) -> list[tuple[int, str]]:
     owner, rules = model.apply(X), model.rules_
     rows = np.bincount(owner, minlength=len(rules))
     actual = np.asarray(y)
+    if rules.are_curves:
+        events = read_lifetimes(y, None, None, None)[1]
+        seen = np.bincount(owner, weights=events, minlength=len(rules))
+        return [(int(n), f"{int(found)} events") for n, found in zip(rows, seen, strict=True)]
     if rules.are_actions:
         said = np.array([rule.label for rule in rules])[owner]
         brought = check_rewards(y, len(owner), rules.classes)[np.arange(len(owner)), said]
@@ -71,6 +76,16 @@ def on_test_rows(model: Any, X: Any, y: Any) -> list[tuple[int, str]]:
         return [(int(n), percent(hit / n) if n else "") for n, hit in zip(rows, hits, strict=True)]
     squares = np.bincount(owner, weights=(model.predict(X) - actual.astype(float)) ** 2, minlength=len(rules))
     return [(int(n), short(float(np.sqrt(s / n))) if n else "") for n, s in zip(rows, squares, strict=True)]
+
+
+def on_lifetimes(model: Any, name: str, X: Any, y: Any) -> str:
+    """How well a survival tree orders rows, and fits their times, in a sentence."""
+    times, events, _ = read_lifetimes(y, None, None, None)
+    index, brier = model.score(X, y), model.brier_score(X, y)
+    return (
+        f"On the {name} ({len(times):,} rows, {int(events.sum()):,} events): concordance {index:.3f} (0.5 is chance), "
+        f"integrated Brier score {brier:.3f} (0.25 is a coin)."
+    )
 
 
 def policy_values(model: Any, X: Any, y: Any) -> list[dict[str, Any]]:

@@ -8,9 +8,11 @@ from typing import Any
 from omtree.data.wording import amount, counts_rows, number, text_of
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
+from omtree.model.text import survival_words
 from omtree.report.colours import class_colours
 from omtree.report.measure import text_width
 from omtree.report.scene import Box, Disc, Line, Mark, Words
+from omtree.report.survival_chart import last_time, small_curve
 from omtree.report.words import answer, percent, shorten
 
 #: Classes beyond this many share one colour, and one part of every bar.
@@ -28,11 +30,14 @@ class Summaries:
     low: float = 0.0
     high: float = 1.0
     actions: bool = False
+    curves: bool = False
 
     @classmethod
     def of(cls, rules: RuleSet) -> Summaries:
         """The scale that suits all the rules."""
         rows = counts_rows([rule.support for rule in rules])
+        if rules.are_curves:
+            return cls((), rules.support or 1.0, rows, 0.0, last_time(rules), curves=True)
         if rules.are_actions:
             brings = [value for rule in rules for value in rule.values]
             low, high = min(brings), max(brings)
@@ -54,6 +59,8 @@ class Summaries:
         """One short line for a leaf: how sure the answer is, and of how many rows."""
         if rule.targets is not None:
             return f"± {number(rule.targets.deviation)} · {amount(rule.support, self.rows)}"
+        if rule.survival is not None:
+            return f"{number(rule.survival.events)} of {amount(rule.support, self.rows)}"
         if self.actions:
             return f"{number(rule.values[rule.label])} a row · {amount(rule.support, self.rows)}"
         if not rule.class_weights:
@@ -67,6 +74,8 @@ class Summaries:
             low, lower, median, upper, high = map(number, rule.targets.quantiles)
             spread = f"mean {number(rule.targets.mean)}, median {median}, half between {lower} and {upper}"
             return f"{text}; {spread}, all between {low} and {high}"
+        if rule.survival is not None:
+            return f"{text}; {survival_words(rule.survival)}"
         if self.actions:
             brings = sorted(zip(rule.values, self.classes, strict=True), key=lambda part: -part[0])
             return f"{text}; on average {', '.join(f'{shorten(text_of(c))} {number(v)}' for v, c in brings[:8])}"
@@ -78,12 +87,17 @@ class Summaries:
         """The bar of the classes, or the box plot, inside this frame."""
         if rule.targets is not None:
             return self._box_plot(rule.targets, x, y, width, height)
+        if rule.survival is not None:
+            return small_curve(rule.survival, self.high, x, y, width, height)
         if self.actions:
             return self._columns(rule.values, x, y, width, height)
         return self._bar(rule.class_weights, x, y, width, height)
 
     def legend(self, x: float, y: float, room: float) -> tuple[list[Mark], float]:
         """What the colours, or the box plots, mean; and the height this takes."""
+        if self.curves:
+            text = f"risk, 1 is that of all rows; curves: share without the event, up to {number(self.high)}"
+            return [Words(x, y + 10, text, 11, "start", "soft")], 16.0
         if not self.classes:
             text = f"{number(self.low)} to {number(self.high)}: whiskers all rows, box the middle half, dot the mean"
             if text_width(text, 11) > room:

@@ -88,7 +88,7 @@ class Training:
         return cls(columns, target, None if sample_weight is None else weight, weight, float(weight.sum()))
 
     @classmethod
-    def of_actions(
+    def of_target(
         cls,
         X: Any,
         target: Target,
@@ -96,7 +96,7 @@ class Training:
         feature_kinds: Mapping[str, str] | None = None,
         reading: Reading | None = None,
     ) -> Training:
-        """Read and check what was given to the `fit` of a policy, once the rewards are known."""
+        """Read and check what was given to a `fit`, once the target is known: rewards, or times to an event."""
         columns, target, weight = _read(X, target, sample_weight, feature_kinds, reading)
         return cls(columns, target, None if sample_weight is None else weight, weight, float(weight.sum()))
 
@@ -155,7 +155,7 @@ class Training:
         """The samples as constraints see them: as given, without what the classes are worth."""
         weight = np.ones(len(self)) if self.row_weight is None else self.row_weight
         if self.target.is_number:
-            return Samples(np.zeros(len(self), dtype=np.intp), weight, self.groups, self.target.values)
+            return Samples(np.zeros(len(self), dtype=np.intp), weight, self.groups, self.target.seen)
         return Samples(self.target.labels, weight, self.groups, class_scale=self.class_scale)
 
     def number_table(self, features: tuple[Feature, ...], statistics: FloatArray | None) -> Table:

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from omtree.data.table import FloatArray, Table
+from omtree.sources.lifetimes import Lifetimes
 
 #: Integer labels within a range of this size are coded by a table instead of a sort.
 _SMALL_RANGE = 1 << 16
@@ -36,6 +37,8 @@ class Target:
     rewards : array of float, shape (n_samples, n_classes), or None
         What each action would bring each sample, where the classes are actions; `charges` are what is lost against the
         best one then, and `labels` the actions that were taken, or the best ones where that is not known.
+    lifetimes : Lifetimes or None
+        Times to an event; `values` are then how much more happened to a sample than to be expected.
     """
 
     classes: npt.NDArray[Any]
@@ -43,6 +46,7 @@ class Target:
     values: FloatArray
     charges: FloatArray | None = None
     rewards: FloatArray | None = None
+    lifetimes: Lifetimes | None = None
 
     @classmethod
     def of_classes(cls, y: Any, positive: Any = None, costs: Any = None) -> Target:
@@ -68,6 +72,11 @@ class Target:
         return cls(np.empty(0), np.empty(0, dtype=np.intp), check_numbers(y))
 
     @classmethod
+    def of_lifetimes(cls, lifetimes: Lifetimes) -> Target:
+        """Times to an event."""
+        return cls(np.empty(0), np.empty(0, dtype=np.intp), lifetimes.above, lifetimes=lifetimes)
+
+    @classmethod
     def of_actions(
         cls, actions: npt.NDArray[Any], rewards: FloatArray, taken: npt.NDArray[np.intp] | None = None
     ) -> Target:
@@ -81,13 +90,19 @@ class Target:
         """Whether the target is a number."""
         return len(self.classes) == 0
 
+    @property
+    def seen(self) -> FloatArray:
+        """The numbers as constraints see them: of times to an event, whether it was seen."""
+        return self.values if self.lifetimes is None else self.lifetimes.events.astype(np.float64)
+
     def __len__(self) -> int:
         return len(self.values) if self.is_number else len(self.labels)
 
     def take(self, samples: npt.NDArray[np.intp]) -> Target:
         """The target of some of the samples."""
         if self.is_number:
-            return Target(self.classes, self.labels, self.values[samples])
+            lifetimes = None if self.lifetimes is None else self.lifetimes.take(samples)
+            return Target(self.classes, self.labels, self.values[samples], lifetimes=lifetimes)
         charges = None if self.charges is None else self.charges[samples]
         rewards = None if self.rewards is None else self.rewards[samples]
         return Target(self.classes, self.labels[samples], self.values, charges, rewards)

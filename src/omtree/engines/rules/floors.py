@@ -8,7 +8,7 @@ import numpy as np
 
 from omtree import _native
 from omtree.data.table import FloatArray
-from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss, SampleLoss
+from omtree.problem.losses import HazardLoss, ImpurityLoss, LinearLoss, MomentLoss, SampleLoss
 from omtree.problem.problem import Problem
 
 #: Into how many intervals the predictions of a rule are divided.
@@ -30,6 +30,11 @@ def row_floors(problem: Problem, judge: _native.RuleJudge) -> FloatArray:
     floor = judge.floor()[:, None]
     if problem.free_labels:
         return floor  # the cases are the labels then, which make no difference to these losses
+    if isinstance(loss, HazardLoss):
+        exposed = problem.table.statistics[:, 1:]
+        if (exposed[:, 0] > 0).all():
+            return _by_interval(floor, *_moments(MomentLoss("poisson"), exposed))
+        return floor
     if isinstance(loss, MomentLoss):
         return _by_interval(floor, *_moments(loss, problem.table.statistics))
     if isinstance(loss, SampleLoss) and (np.diff(loss.start) > 0).all():

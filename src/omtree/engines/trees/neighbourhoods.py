@@ -20,7 +20,7 @@ from omtree.deadline import Deadline
 from omtree.engines.trees.search import Splits, describe_splits
 from omtree.problem.graph import Categories, Condition
 from omtree.problem.judge import make_judge
-from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss
+from omtree.problem.losses import HazardLoss, ImpurityLoss, LinearLoss, MomentLoss
 from omtree.problem.problem import Node, Problem
 
 #: Random changes without a gain after which a search ends.
@@ -57,7 +57,7 @@ class Improved:
 
 def applies(problem: Problem) -> bool:
     """Whether the loss is one that neighbourhoods know, of rows that are in memory."""
-    known = isinstance(problem.loss, LinearLoss | ImpurityLoss | MomentLoss)
+    known = isinstance(problem.loss, LinearLoss | ImpurityLoss | MomentLoss | HazardLoss)
     return known and problem.counts is None and len(problem.graph.levels) > 0 and problem.table.n_rows > 0
 
 
@@ -172,6 +172,8 @@ def _sums(problem: Problem) -> tuple[str, FloatArray, bool]:
         return "label", np.column_stack([weight, statistics @ gains]), True
     if isinstance(loss, MomentLoss):
         return loss.kind, np.ascontiguousarray(statistics[:, :2]), True
+    if isinstance(loss, HazardLoss):
+        return "hazard", np.ascontiguousarray(statistics[:, :3]), True
     assert isinstance(loss, ImpurityLoss)
     return loss.kind, np.ascontiguousarray(statistics), False
 

@@ -16,7 +16,7 @@ from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.model.certificate import Status
 from omtree.problem.graph import MAX_FULL_SUBSETS, Categories, Condition, FeatureGraph
-from omtree.problem.losses import Formula, ImpurityLoss, LinearLoss, Loss, MomentLoss
+from omtree.problem.losses import Formula, HazardLoss, ImpurityLoss, LinearLoss, Loss, MomentLoss
 from omtree.problem.problem import Node, Problem
 from omtree.sources.counts import Counts
 
@@ -340,7 +340,7 @@ def sums_and_formula(problem: Problem) -> tuple[FloatArray, Formula]:
 
 
 def _formula(loss: Loss) -> Formula:
-    if not isinstance(loss, LinearLoss | ImpurityLoss | MomentLoss):
+    if not isinstance(loss, LinearLoss | ImpurityLoss | MomentLoss | HazardLoss):
         raise TypeError(f"The tree search takes losses that add up, not a {type(loss).__name__}.")
     if isinstance(loss, LinearLoss) and not (loss.costs >= 0).all():
         raise ValueError("The tree search takes no costs below zero; add a constant to each row of the costs.")
