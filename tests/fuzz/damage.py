@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Any
 
@@ -64,7 +65,7 @@ def damaged_document(document: Any, rng: random.Random) -> None:
             del holder[key]
         case 2:
             other, name = rng.choice(places)
-            holder[key] = other[name] if name in _keys(other) else None
+            holder[key] = copy.deepcopy(other[name])
         case _:
             value = holder[key]
             if isinstance(value, bool | int | float):
