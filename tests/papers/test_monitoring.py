@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score
 
-from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
+from omtree import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.constraints import Recall, StatisticalParity
+from omtree.papers.card import Evidence, make_card
 from omtree.papers.monitoring import monitor
 
 
@@ -135,3 +136,17 @@ def test_numbers():
     found = monitor(model, X, y + 3.0)
     assert len(found.alarms) == 2
     assert [leaf.now - leaf.before for leaf in found.by_leaf] == pytest.approx([3.0, 3.0])
+
+
+def test_policies_have_no_true_answers():
+    """Of a policy the spread of rows is compared; answers to compare with, and a card, are refused in a sentence."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=200)})
+    gain = X["a"].to_numpy()
+    policy = OptimalPolicyTree(max_depth=1).fit(X, rewards=np.column_stack([gain, -gain]))
+    assert monitor(policy, X).alarms == ()
+    assert any("Column a" in sentence for sentence in monitor(policy, X + 3).alarms)
+    with pytest.raises(ValueError, match="no true answers"):
+        monitor(policy, X, gain)
+    with pytest.raises(ValueError, match="classes and of numbers"):
+        make_card(policy, Evidence())

@@ -115,6 +115,8 @@ def make_card(model: OptimalTreeBase, evidence: Evidence, *, purpose: str = "", 
     """
     from omtree import __version__
 
+    if "actions_" in vars(model):
+        raise ValueError("A card is made for models of classes and of numbers; a policy is judged by its evaluate.")
     target = vars(model).get("target_name_", "")
     blanks: list[Block] = [
         Blank("Purpose", purpose),

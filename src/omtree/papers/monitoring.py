@@ -129,6 +129,8 @@ def monitor(
     >>> print(monitor(model, X[:50]).alarms[-1])
     The spread over the leaves has shifted: index 2.85, leaf 1 from 33 to 100 % of the rows.
     """
+    if y is not None and "actions_" in vars(model):
+        raise ValueError("A policy has no true answers to be compared with; leave y out, and judge it by its evaluate.")
     owner = model.apply(X)
     notes: list[str] = []
     weighted = X_before is None and not counts_rows([rule.support for rule in model.rules_])
@@ -232,7 +234,7 @@ def _past(model: OptimalTreeBase, X_before: Any, y_before: Any, weighted: bool) 
         owner, values = model.apply(X_before), _values(model, X_before, y_before)
         inside = [values[owner == place] for place in range(len(rules))]
         return [(float(each.mean()), float(len(each))) if len(each) else None for each in inside]
-    if weighted or X_before is not None:
+    if weighted or X_before is not None or "actions_" in vars(model):
         return [None] * len(rules)
     if rules.classes:
         return [(rule.class_weights[rule.label] / rule.support, rule.support) for rule in rules]
