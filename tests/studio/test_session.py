@@ -21,6 +21,7 @@ from omtree.studio.session import Session
 from omtree.studio.source import Source, demo_source
 from omtree.studio.wishes import Wishes
 from omtree.studio.worker import Limits
+from omtree.studio.workers import WorkerProcess
 
 
 class Bench:
@@ -28,7 +29,7 @@ class Bench:
 
     def __init__(self, source: Source, limits: Limits) -> None:
         self._todo: queue.Queue[Callable[[], None]] = queue.Queue()
-        self.session = Session(source, limits, lambda: None, self._todo.put)
+        self.session = Session(source, WorkerProcess(source, limits), lambda: None, self._todo.put)
 
     def wait(self, until: Callable[[], bool], seconds: float = 60.0) -> None:
         """Listen to the worker until something holds."""

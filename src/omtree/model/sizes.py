@@ -69,11 +69,6 @@ class TreeFamily:
         return self._n_sizes
 
     @property
-    def searched(self) -> bool:
-        """Whether the trees of all sizes are known already, so that nobody has to wait for one."""
-        return self._known is not None
-
-    @property
     def losses(self) -> Sequence[float]:
         """The loss of every tree."""
         return self._sizes.losses

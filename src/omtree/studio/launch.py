@@ -68,6 +68,7 @@ def run_studio(
         if browser:
             webbrowser.open(address)
         try:
+            studio.prepare()
             serve(app, listener)
         finally:
             studio.close()

@@ -27,6 +27,7 @@ from omtree.studio.session import Session
 from omtree.studio.source import Source
 from omtree.studio.wishes import Wishes
 from omtree.studio.worker import Limits
+from omtree.studio.workers import WorkerProcess
 
 _ASSETS = Path(__file__).parent / "assets"
 _REPORT = Path(__file__).parents[1] / "report" / "templates"
@@ -63,6 +64,7 @@ class Studio:
         self.source, self.limits, self._opened = source, limits, opened
         self.windows: dict[str, Window] = {}
         self._clock = 0
+        self._spare: WorkerProcess | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def window(self, name: str) -> Window:
@@ -88,7 +90,8 @@ class Studio:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(work)
 
-        session = Session(self.source, self.limits, lambda: self._changed(name), later)
+        worker, self._spare = self._spare or WorkerProcess(self.source, self.limits), None
+        session = Session(self.source, worker, lambda: self._changed(name), later)
         self.windows[name] = Window(session)
         try:
             if self._opened is not None:
@@ -100,8 +103,15 @@ class Studio:
             raise
         return name
 
+    def prepare(self) -> None:
+        """Start a worker for the first window."""
+        self._spare = WorkerProcess(self.source, self.limits)
+        self._spare.prepare()
+
     def close(self) -> None:
         """End every worker."""
+        if self._spare is not None:
+            self._spare.close()
         for window in self.windows.values():
             window.session.close()
         self.windows.clear()
@@ -177,6 +187,8 @@ def make_app(studio: Studio, token: str, hosts: list[str]) -> Any:
         match request.path_params["action"]:
             case "ask":
                 session.ask(Wishes.of(document["wishes"], studio.source))
+            case "edit":
+                session.edit(document.get("node"), document.get("action"), document.get("value"))
             case "undo":
                 session.undo()
             case "redo":

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from omtree.export.saving import from_json
+from omtree.studio.edits import with_edit
 from omtree.studio.source import Source
 from omtree.studio.wishes import Wishes
-from omtree.studio.worker import Limits
 from omtree.studio.workers import WorkerProcess
 
 FORMAT = "omtree-studio"
@@ -71,7 +72,8 @@ class Session:
     Parameters
     ----------
     source : Source
-    limits : Limits
+    worker : WorkerProcess
+        That nobody else uses.
     changed : callable
         Called when there is something new to show.
     later : callable
@@ -81,15 +83,14 @@ class Session:
     def __init__(
         self,
         source: Source,
-        limits: Limits,
+        worker: WorkerProcess,
         changed: Callable[[], None],
         later: Callable[[Callable[[], None]], Any],
     ) -> None:
         self.source = source
         self._changed = changed
-        self._worker = WorkerProcess(
-            source, limits, lambda kind, ticket, content: later(lambda: self._hear(kind, ticket, content))
-        )
+        self._worker = worker
+        worker.listen(lambda kind, ticket, content: later(lambda: self._hear(kind, ticket, content)))
         self.revisions: dict[int, Revision] = {}
         self._redo: list[int] = []
         self._last = 0
@@ -118,6 +119,17 @@ class Session:
         self._forget()
         self._work(revision)
         return revision
+
+    def edit(self, node: Any, action: Any, value: Any) -> Revision:
+        """A change of one node of the tree that is shown."""
+        here = self.revisions[self.current]
+        if not here.model:
+            raise ValueError("There is no tree yet to change.")
+        tree = from_json(here.model).tree_
+        if tree is None:
+            raise ValueError("The rules that are shown are no tree.")
+        tables = with_edit(here.wishes.constraints, tree, node, action, value)
+        return self.ask(Wishes.of({**here.wishes.to_plain(), "constraints": tables}, self.source))
 
     def undo(self) -> None:
         """Back to what this was changed from."""
@@ -155,7 +167,9 @@ class Session:
     def snapshot(self) -> dict[str, Any]:
         """Everything the page shows."""
         here = self.revisions[self.current]
+        before = None if here.parent is None else self.revisions[here.parent]
         return {
+            "before": None if before is None or before.view is None else before.line(),
             "current": here.number,
             "wishes": here.wishes.to_plain(),
             "view": here.view,

@@ -65,7 +65,8 @@ class Worker:
         self._wanted = wanted
         self._stopped = stopped
         self._running: int | None = None
-        self._judged: tuple[Wishes, Any] | None = None
+        # Wishes, the cross-validated model of them that has trees of all sizes, and the one that is shown for them.
+        self._judged: tuple[Wishes, Any, Any] | None = None
 
     def run(self) -> None:
         """Work until the connection is closed."""
@@ -97,10 +98,12 @@ class Worker:
     def _fit(self, job: Job) -> None:
         """First any tree, then the best one, then what to expect of it; what is known already is shown at once."""
         wishes = job.wishes
-        judged = self._judged_for(wishes)
-        if judged is not None and wishes.leaves is None:
-            self._finish(job, judged)
-            return
+        judged = None
+        if self._judged is not None and self._judged[0] == wishes.whole:
+            judged = self._judged[1]
+            if wishes.leaves is None:
+                self._finish(job, self._judged[2])
+                return
         if judged is not None and wishes.leaves is not None:
             self._show(job, judged.with_leaves(min(wishes.leaves, len(judged.loss_by_leaves_))), "known")
         model = self._best(job, judged is not None)
@@ -110,13 +113,31 @@ class Worker:
             judged = self._try(job, self._limits.seconds, folds=_FOLDS)
         if judged is None:
             return
-        if wishes.leaves is None or not _adds_up(wishes):
-            self._finish(job, judged)
-            return
+        if wishes.leaves is None:
+            model = self._no_worse(job, judged, model)
+        elif not _adds_up(wishes):
+            model = judged
         # What to expect of a tree of this size, and of all others, is from the same folds.
-        model.expectation_ = vars(judged)["_expected_by_size"].get(wishes.leaves, judged.expectation_)
+        by_size = vars(judged).get("_expected_by_size", {})
+        model.expectation_ = by_size.get(len(model.rules_), judged.expectation_)
         model.cv_results_ = judged.cv_results_
         self._finish(job, model)
+        self._keep(job, judged, model)
+
+    def _no_worse(self, job: Job, judged: Any, model: Any) -> Any:
+        """A tree of the size that the folds chose: theirs, whose time they shared, or a better one."""
+        leaves = len(judged.rules_)
+        if len(model.rules_) > leaves and judged.certificate_.total_seconds > 0.5 * self._limits.seconds:
+            model = self._try(job, self._limits.seconds, leaves=leaves) or judged
+        fits = [each for each in (judged, model) if len(each.rules_) <= leaves]
+        return min(fits, key=lambda each: each.certificate_.value)
+
+    def _keep(self, job: Job, judged: Any, model: Any) -> None:
+        """Know the trees of all sizes, so that the slider of leaves is answered at once."""
+        if "_family" not in vars(judged) or self._is_stopped(job):
+            return
+        if self._interruptibly(job, lambda: judged.loss_by_leaves_) is not None:
+            self._judged = (job.wishes.whole, judged, model if job.wishes.leaves is None else judged)
 
     def _finish(self, job: Job, model: Any) -> None:
         """Show what is known in the end, and what is around it."""
@@ -144,18 +165,12 @@ class Worker:
         self._show(job, best, "full")
         return best
 
-    def _judged_for(self, wishes: Wishes) -> Any:
-        """The cross-validated model of these wishes with the trees of all sizes, if it is known."""
-        if self._judged is None or self._judged[0] != wishes.whole:
-            return None
-        return self._judged[1]
-
-    def _try(self, job: Job, seconds: float, folds: int | None = None) -> Any:
+    def _try(self, job: Job, seconds: float, *, folds: int | None = None, leaves: Any = None) -> Any:
         """A model, or None where the fit was interrupted before there was one."""
         self._check_wanted(job)
         wishes, source = job.wishes, self._source
         rows = source.X.drop_columns(list(wishes.left_out)) if wishes.left_out else source.X
-        leaves: Any = wishes.most_leaves if wishes.leaves is None else wishes.leaves
+        leaves = leaves or wishes.leaves or wishes.most_leaves
         if folds is not None and (wishes.leaves is None or _adds_up(wishes)):
             leaves = "auto"
         model = estimator_class(source.task)(
@@ -170,9 +185,6 @@ class Worker:
         if model is not None:
             model.target_name_ = source.target
             model.origin_ = dict(source.origin)
-            family = vars(model).get("_family")
-            if leaves == "auto" and family is not None and family.searched and not self._is_stopped(job):
-                self._judged = (wishes.whole, model)
         return model
 
     def _interruptibly(self, job: Job, work: Callable[[], Any]) -> Any:

@@ -27,11 +27,11 @@ class WorkerProcess:
     ----------
     source : Source
     limits : Limits
-    listener : callable
     """
 
-    def __init__(self, source: Source, limits: Limits, listener: Listener) -> None:
-        self._source, self._limits, self._listener = source, limits, listener
+    def __init__(self, source: Source, limits: Limits) -> None:
+        self._source, self._limits = source, limits
+        self._listener: Listener = lambda kind, revision, content: None
         self._context = multiprocessing.get_context("spawn")
         self._wanted = self._context.Value("q", 0, lock=False)
         self._stopped = self._context.Value("q", 0, lock=False)
@@ -47,6 +47,16 @@ class WorkerProcess:
     def process_id(self) -> int | None:
         """Of the process that runs, None where there is none."""
         return None if self._process is None else self._process.pid
+
+    def listen(self, listener: Listener) -> None:
+        """Tell this one what the worker says."""
+        self._listener = listener
+
+    def prepare(self) -> None:
+        """Start the process before it is asked for anything, so that the first answer comes sooner."""
+        with self._lock:
+            if self._process is None and not self._closed:
+                self._start()
 
     def ask(self, revision: int, wishes: Wishes) -> None:
         """Work on these wishes from now on, and on nothing else."""

@@ -93,8 +93,16 @@ export function leaveOut(column, out) {
   change({ left_out: out ? [...others, column] : others });
 }
 
-export function askFirst(column) {
-  change({ constraints: [...wishes.constraints.filter((each) => each.type !== "root"), { type: "root", feature: column }] });
+// What is kept of a tree, a line for every node that something is said of.
+function keptWords(node, where = "at the root") {
+  const said = [];
+  if (node.split) said.push(`${where}: asks about ${node.split}${node.at ? ` at ${node.at.join(", ")}` : ""}`);
+  if (node.leaf) said.push(`${where}: ends`);
+  if (node.leaf === false) said.push(`${where}: asks one more question`);
+  if (node.answer !== undefined) said.push(`${where}: answers ${node.answer}`);
+  if (node.without?.length) said.push(`${where}: not ${node.without.join(", ")} from here on`);
+  (node.below ?? []).forEach((child, at) => said.push(...keptWords(child, `${where === "at the root" ? "" : `${where}, `}branch ${at + 1} of ${node.split}`)));
+  return said;
 }
 
 const listOf = (of) => (of === "classes" ? facts.classes.map((c) => [c.value, c.text]) : facts[of].map((name) => [name, name]));
@@ -113,15 +121,17 @@ function start(kind) {
 
 function card(table, place) {
   const kind = facts.cards.find((each) => each.type === table.type);
+  const title = kind?.title ?? (table.type === "force" ? "Kept of the tree" : table.type);
   const set = (key, value) => change({ constraints: wishes.constraints.map((each, at) => (at === place ? { ...each, [key]: value } : each)) });
   const away = make("button", {
-    type: "button", textContent: "Remove", "aria-label": `Remove ${kind?.title ?? table.type}`,
+    type: "button", textContent: "Remove", "aria-label": `Remove ${title}`,
     onclick: () => change({ constraints: wishes.constraints.filter((_, at) => at !== place) }),
   });
-  const head = make("div", { className: "head" }, make("b", { textContent: kind?.title ?? table.type }), away);
-  const box = make("div", { className: "card", role: "group", "aria-label": kind?.title ?? table.type }, head);
+  const head = make("div", { className: "head" }, make("b", { textContent: title }), away);
+  const box = make("div", { className: "card", role: "group", "aria-label": title }, head);
   if (!kind) {
-    box.append(make("code", { textContent: JSON.stringify(table) }));
+    const lines = table.type === "force" ? keptWords(table.tree) : [JSON.stringify(table)];
+    box.append(make("ul", { className: "kept" }, ...lines.map((line) => make("li", { textContent: line }))));
     return box;
   }
   kind.fields.forEach((field, at) => {

@@ -44,7 +44,8 @@ function words(now) {
   if (now.failed) return now.failed;
   if (!view) return "Looking for a tree";
   const gap = view.badge.toLowerCase();
-  if (!now.busy) return `${view.loss}, ${gap}`;
+  const before = now.before?.loss && now.before.loss !== view.loss ? ` (${now.before.loss} in the step before)` : "";
+  if (!now.busy) return `${view.loss}, ${gap}${before}`;
   if (view.phase === "validated") return `${view.loss}, ${gap}; looking for other good trees`;
   return view.phase === "full" || view.phase === "known"
     ? `${view.loss}, ${gap}; finding out what to expect on new rows`
@@ -93,6 +94,7 @@ async function begin() {
     const first = await enter();
     asked.build(facts, want);
     side.build();
+    tree.build(facts, (change) => act("edit", change));
     show(first);
     listen(show, () => fault("The studio does not answer; look at its terminal."));
   } catch (problem) {

@@ -1,9 +1,16 @@
 // The middle: the tree, its nodes as buttons, and what can be done about one.
-import { askFirst, leaveOut } from "./asked.js";
-import { byId, make } from "./make.js";
+import { leaveOut } from "./asked.js";
+import { byId, choices, chosenOf, make } from "./make.js";
 
 let nodes = [];
+let table = null;
+let edit = () => {};
 let chosen = null;
+
+export function build(facts, act) {
+  table = facts;
+  edit = act;
+}
 
 export function show(view) {
   const stage = byId("stage");
@@ -61,10 +68,27 @@ function choose(index, asked) {
   box.hidden = false;
   const button = (text, act) => make("button", { type: "button", textContent: text, onclick: act });
   const actions = [];
+  const act = (action, value) => edit({ node: index, action, value });
+  // A list of things to choose from; choosing one does it.
+  const list = (text, options, action) => {
+    const id = `edit-${action}`;
+    const select = make("select", { id });
+    choices(select, [[null, "choose"], ...options], null);
+    select.addEventListener("change", () => chosenOf(select) !== null && act(action, chosenOf(select)));
+    return make("span", { className: "pick" }, make("label", { htmlFor: id, textContent: text }), select);
+  };
+  const columns = table.columns.filter((name) => name !== facts.column).map((name) => [name, name]);
   if (facts.column !== null) {
-    actions.push(button(`Never ask about ${facts.column}`, () => leaveOut(facts.column, true)));
-    if (facts.parent !== null) actions.push(button(`Ask about ${facts.column} first`, () => askFirst(facts.column)));
-    else actions.push(button(`Keep ${facts.column} as the first question`, () => askFirst(facts.column)));
+    actions.push(
+      button("Keep this question", () => act("lock")),
+      button("End here", () => act("collapse")),
+      button(`Not ${facts.column} from here on`, () => act("ban", facts.column)),
+      button(`Never ask about ${facts.column}`, () => leaveOut(facts.column, true)),
+      list("Ask instead about", columns, "change"),
+    );
+  } else {
+    actions.push(button("Ask one more question here", () => act("grow")), list("Ask here about", columns, "change"));
+    if (table.classes.length) actions.push(list("Answer here", table.classes.map((c) => [c.text, c.text]), "answer"));
   }
   const said = facts.answer === null ? `asks about ${facts.column}` : `answers ${facts.answer} (leaf ${facts.leaf})`;
   box.replaceChildren(

@@ -1,0 +1,132 @@
+"""Edits by pointing: what is wanted of one node, as a `Force` that keeps the way to it and leaves the rest open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from omtree.data.table import Feature
+from omtree.data.wording import text_of
+from omtree.export.logic import members
+from omtree.model.tree import Tree, TreeNode
+
+#: What can be done to a node.
+ACTIONS = ("lock", "ban", "change", "collapse", "answer", "grow")
+
+
+def with_edit(
+    constraints: Sequence[Mapping[str, Any]], tree: Tree, node: int, action: str, value: Any = None
+) -> list[Mapping[str, Any]]:
+    """Constraints, as tables, with an edit of one node of a tree that meets them.
+
+    Parameters
+    ----------
+    constraints : sequence of mappings
+        As tables of a TOML file; those of earlier edits are taken over.
+    tree : Tree
+    node : int
+        Its position in ``tree.nodes``.
+    action : {"lock", "ban", "change", "collapse", "answer", "grow"}
+        Keep its question and cuts; never ask about a column from here on; ask about another column; make it a leaf;
+        say what the leaf answers; do not leave it a leaf.
+    value : object
+        The column, or the class.
+    """
+    if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < len(tree.nodes):
+        raise ValueError(f"There is no node {node!r} in the tree.")
+    here = tree.nodes[node]
+    wanted = _wanted(tree, here, action, value)
+    others = [table for table in constraints if table.get("type") != "force"]
+    before: Mapping[str, Any] = next((table["tree"] for table in constraints if table.get("type") == "force"), {})
+    return [*others, {"type": "force", "tree": _merged(before, tree, _path(tree, here), wanted)}]
+
+
+def _wanted(tree: Tree, node: TreeNode, action: str, value: Any) -> dict[str, Any]:
+    """What is said of the node itself."""
+    names = [feature.name for feature in tree.rules.features]
+    if action in ("ban", "change") and value not in names:
+        raise ValueError(f"There is no column {value!r} to ask about.")
+    match action:
+        case "lock":
+            if node.feature is None:
+                raise ValueError("A leaf has no question to keep; keep its answer.")
+            return _split(tree, node)[0]
+        case "ban":
+            return {"without": [value]}
+        case "change":
+            return {"split": value}
+        case "collapse":
+            return {"leaf": True}
+        case "grow":
+            return {"leaf": False}
+        case "answer":
+            known = [label for label in tree.rules.classes if text_of(label) == text_of(value)]
+            if not known:
+                raise ValueError(f"There is no class {value!r} to answer.")
+            return {"answer": known[0]}
+    raise ValueError(f"{action!r} is nothing that can be done to a node; use one of {', '.join(ACTIONS)}.")
+
+
+def _path(tree: Tree, node: TreeNode) -> list[TreeNode]:
+    """The nodes from the root to this one."""
+    path = [node]
+    while path[0].parent is not None:
+        path.insert(0, tree.nodes[path[0].parent])
+    return path
+
+
+def _merged(before: Mapping[str, Any], tree: Tree, path: list[TreeNode], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given earlier, with the questions on the way to the node, and what is wanted of it."""
+    here, *rest = path
+    if not rest:
+        if "without" in wanted:
+            return {**before, "without": sorted({*before.get("without", ()), *wanted["without"]})}
+        kept = {"without": list(before["without"])} if "without" in before else {}
+        # The same question with the same cuts keeps what is known below it.
+        if all(before.get(key) == wanted.get(key) for key in ("split", "at", "groups")) and "below" in before:
+            kept["below"] = before["below"]
+        return {**kept, **wanted}
+    split, children = _split(tree, here)
+    below = [dict(each) for each in before.get("below", ())]
+    below += [{} for _ in range(len(children) - len(below))]
+    place = children.index(rest[0].index)
+    below[place] = _merged(below[place], tree, rest, wanted)
+    kept = {key: before[key] for key in ("without",) if key in before}
+    return {**kept, **split, "below": below}
+
+
+def _split(tree: Tree, node: TreeNode) -> tuple[dict[str, Any], list[int]]:
+    """The question of a node with its cuts or groups, and its children in their order."""
+    assert node.feature is not None
+    feature = tree.rules.features[node.feature]
+    codes = {child: sorted(_codes(tree, child, feature)) for child in node.children}
+    children = sorted(codes, key=lambda child: codes[child] or [feature.n_values])
+    if feature.thresholds is not None:
+        # A child of missing cells alone has no cut of its own.
+        ends = [codes[child][-1] for child in children if codes[child]][:-1]
+        return {"split": feature.name, "at": [float(feature.thresholds[end]) for end in ends]}, children
+    last = max(children, key=lambda child: (_has_rest(feature, codes[child]), codes[child]))
+    named = [child for child in children if child != last]
+    groups = [_values(feature, tree, child, codes[child]) for child in named]
+    return {"split": feature.name, "groups": groups}, [*named, last]
+
+
+def _codes(tree: Tree, child: int, feature: Feature) -> list[int]:
+    condition = tree.nodes[child].condition
+    assert condition is not None
+    return [code for code in condition.codes if code < feature.n_values]
+
+
+def _has_rest(feature: Feature, codes: Sequence[int]) -> bool:
+    """Whether a child takes every value that no other one has."""
+    assert feature.levels is not None
+    return any(getattr(feature.levels[code], "rest", False) for code in codes)
+
+
+def _values(feature: Feature, tree: Tree, child: int, codes: Sequence[int]) -> list[Any]:
+    assert feature.levels is not None
+    condition = tree.nodes[child].condition
+    values = list(members(feature.levels[code] for code in codes))
+    if condition is not None and feature.n_values in condition.codes and not feature.ordered:
+        values.append("missing")
+    return values
