@@ -99,10 +99,18 @@ def test_a_whole_journey(opened):
     assert window.leaves <= 2
     window.moved(lambda: page.click("#undo"))
 
-    # Edit by pointing: the question at the root is never to be asked again.
+    # Edit by pointing: a question ends, which leaves fewer leaves, and the wish is shown as a card.
+    page.locator("#stage [data-node]").last.click()
+    window.moved(lambda: page.get_by_role("button", name="End here").click())
+    assert "Kept of the tree" in page.inner_text("#cards")
+    assert "ends" in page.inner_text("#cards .kept")
+    assert from_json(window.saved("model")).certificate_.constraints[0].met
+    window.moved(lambda: page.get_by_role("button", name="Remove Kept of the tree").click())
+
+    # The question at the root is never to be asked again.
     page.locator("#stage [data-node]").first.click()
     name = page.locator("#stage [data-node] text").first.text_content()
-    window.moved(lambda: page.locator("#node button").first.click())
+    window.moved(lambda: page.get_by_role("button", name="Never ask about").click())
     assert page.locator("#history li[aria-current]").inner_text().startswith("without ")
     wishes = json.loads(window.saved("session"))
     banned = wishes["revisions"][wishes["current"]]["wishes"]["left_out"]

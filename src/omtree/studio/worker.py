@@ -98,15 +98,15 @@ class Worker:
     def _fit(self, job: Job) -> None:
         """First any tree, then the best one, then what to expect of it; what is known already is shown at once."""
         wishes = job.wishes
-        judged = None
+        judged = known = None
         if self._judged is not None and self._judged[0] == wishes.whole:
             judged = self._judged[1]
             if wishes.leaves is None:
                 self._finish(job, self._judged[2])
                 return
-        if judged is not None and wishes.leaves is not None:
-            self._show(job, judged.with_leaves(min(wishes.leaves, len(judged.loss_by_leaves_))), "known")
-        model = self._best(job, judged is not None)
+            known = judged.with_leaves(min(wishes.leaves, len(judged.loss_by_leaves_)))
+            self._show(job, known, "known")
+        model = self._best(job, known)
         if model is None or self._is_stopped(job):
             return
         if judged is None:
@@ -116,7 +116,7 @@ class Worker:
         if wishes.leaves is None:
             model = self._no_worse(job, judged, model)
         elif not _adds_up(wishes):
-            model = judged
+            model = _better(judged, model)
         # What to expect of a tree of this size, and of all others, is from the same folds.
         by_size = vars(judged).get("_expected_by_size", {})
         model.expectation_ = by_size.get(len(model.rules_), judged.expectation_)
@@ -129,8 +129,7 @@ class Worker:
         leaves = len(judged.rules_)
         if len(model.rules_) > leaves and judged.certificate_.total_seconds > 0.5 * self._limits.seconds:
             model = self._try(job, self._limits.seconds, leaves=leaves) or judged
-        fits = [each for each in (judged, model) if len(each.rules_) <= leaves]
-        return min(fits, key=lambda each: each.certificate_.value)
+        return _better(judged, model) if len(model.rules_) <= leaves else judged
 
     def _keep(self, job: Job, judged: Any, model: Any) -> None:
         """Know the trees of all sizes, so that the slider of leaves is answered at once."""
@@ -147,10 +146,10 @@ class Worker:
             if around is not None:
                 self._send("around", job, around)
 
-    def _best(self, job: Job, is_shown: bool) -> Any:
-        """The best tree, after a first one where nothing is shown yet; None where there is none before a stop."""
-        model = None
-        if not is_shown:
+    def _best(self, job: Job, known: Any) -> Any:
+        """The best tree, after a first one where none is known yet; None where there is none before a stop."""
+        model = known
+        if known is None:
             model = self._try(job, min(QUICK, self._limits.seconds))
             if model is not None:
                 self._show(job, model, "quick")
@@ -162,6 +161,7 @@ class Worker:
         best = self._try(job, self._limits.seconds)
         if best is None:
             return model
+        best = best if model is None else _better(best, model)
         self._show(job, best, "full")
         return best
 
@@ -215,6 +215,11 @@ class Worker:
 
     def _send(self, kind: str, job: Job, content: Any) -> None:
         self._connection.send((kind, job.revision, content))
+
+
+def _better(first: Any, second: Any) -> Any:
+    """The one with the lower loss, the first where both have the same."""
+    return second if second.certificate_.value < first.certificate_.value else first
 
 
 def _adds_up(wishes: Wishes) -> bool:
