@@ -42,13 +42,14 @@ def slide(page: Any, name: str, value: float) -> None:
 def take(browser: Any, address: str) -> None:
     """All pictures: the page in light and dark, on a phone, and two states side by side."""
     page = opened(browser, address, viewport={"width": 1500, "height": 1060}, color_scheme="light")
-    wish(page, lambda: page.select_option("#add", "recall"))
-    wish(page, lambda: slide(page, "card-0-1", 0.97))
     page.locator("#stage [data-node]").last.click()
     wish(page, lambda: page.get_by_role("button", name="End here").click())
     page.locator("#stage [data-node]").nth(1).click()
     page.evaluate("() => scrollTo(0, 0)")
     page.screenshot(path=str(IMAGES / "studio.png"))
+    wish(page, lambda: page.select_option("#add", "recall"))
+    wish(page, lambda: slide(page, "card-1-1", 0.97))
+    page.evaluate("() => scrollTo(0, 0)")
     page.click("#compare")
     page.wait_for_selector("#side-by-side[open] #right-tree svg")
     page.screenshot(path=str(IMAGES / "studio-compare.png"))

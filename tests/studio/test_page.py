@@ -104,6 +104,7 @@ def test_a_whole_journey(opened):
     window.moved(lambda: page.get_by_role("button", name="End here").click())
     assert "Kept of the tree" in page.inner_text("#cards")
     assert "ends" in page.inner_text("#cards .kept")
+    assert page.locator("#history li[aria-current]").inner_text().startswith("end where ")
     assert from_json(window.saved("model")).certificate_.constraints[0].met
     window.moved(lambda: page.get_by_role("button", name="Remove Kept of the tree").click())
 

@@ -25,6 +25,7 @@ from omtree.constraints.constraint import (
 )
 from omtree.data.table import MAX_CODES, Feature, Pooled
 from omtree.data.wording import text_of
+from omtree.errors import InfeasibleError
 from omtree.problem.limits import ForcedNode
 
 #: What a node may say.
@@ -75,7 +76,8 @@ class Force(Constraint):
         self._check_node(self.tree, setting, 0)
         leaves = _least_leaves(self.tree)
         if leaves > setting.max_leaves:
-            raise ValueError(f"{self.title} needs {leaves} leaves; raise max_leaves={setting.max_leaves!r}.")
+            # Larger trees may meet it, which a choice of the size has to know.
+            raise InfeasibleError(f"{self.title} needs {leaves} leaves; raise max_leaves={setting.max_leaves!r}.")
 
     def _check_node(self, node: Mapping[str, Any], setting: Setting, depth: int) -> None:
         check_names(self, node.get("without", ()), setting)

@@ -41,6 +41,22 @@ def with_edit(
     return [*others, {"type": "force", "tree": _merged(before, tree, _path(tree, here), wanted)}]
 
 
+def edit_words(tree: Tree, node: int, action: str, value: Any) -> str:
+    """What an edit is called in the history."""
+    here = tree.nodes[node]
+    where = "at the root" if here.condition is None else f"where {here.condition}"
+    asked = "" if here.feature is None else tree.rules.features[here.feature].name
+    said = {
+        "lock": f"keep {asked}",
+        "ban": f"not {value} from here on",
+        "change": f"ask about {value}",
+        "collapse": "end",
+        "grow": "ask one more question",
+        "answer": f"answer {value}",
+    }
+    return f"{said[action]} {where}"
+
+
 def _wanted(tree: Tree, node: TreeNode, action: str, value: Any) -> dict[str, Any]:
     """What is said of the node itself."""
     names = [feature.name for feature in tree.rules.features]

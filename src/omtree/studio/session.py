@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omtree.export.saving import from_json
-from omtree.studio.edits import with_edit
+from omtree.studio.edits import edit_words, with_edit
 from omtree.studio.source import Source
 from omtree.studio.wishes import Wishes
 from omtree.studio.workers import WorkerProcess
@@ -99,8 +99,8 @@ class Session:
         self.current = 0
         self.busy: int | None = None
 
-    def ask(self, wishes: Wishes) -> Revision:
-        """A change of the wishes."""
+    def ask(self, wishes: Wishes, words: str = "") -> Revision:
+        """A change of the wishes, which is called so in the history."""
         before = self.revisions.get(self.current)
         if before is not None and before.wishes == wishes:
             return before
@@ -110,7 +110,7 @@ class Session:
             del self.revisions[before.number]
         self._last += 1
         origin = None if parent is None else self.revisions[parent].wishes
-        revision = Revision(self._last, parent, wishes, wishes.words_from(origin))
+        revision = Revision(self._last, parent, wishes, words or wishes.words_from(origin))
         if before is not None:
             # Until there is a new tree the old one stays.
             revision.view, revision.model = before.view, before.model
@@ -129,7 +129,8 @@ class Session:
         if tree is None:
             raise ValueError("The rules that are shown are no tree.")
         tables = with_edit(here.wishes.constraints, tree, node, action, value)
-        return self.ask(Wishes.of({**here.wishes.to_plain(), "constraints": tables}, self.source))
+        wishes = Wishes.of({**here.wishes.to_plain(), "constraints": tables}, self.source)
+        return self.ask(wishes, edit_words(tree, node, action, value))
 
     def undo(self) -> None:
         """Back to what this was changed from."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from omtree.constraints import Constraint, ConstraintCheck, Force
 from omtree.data.wording import number
 from omtree.model.leading import expectation_on, leads
 from omtree.model.text import to_text
@@ -57,7 +59,7 @@ def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict
         "proof": proof_sentences(certificate),
         "constraints": [
             {
-                "words": constraint_words(check, model._constraints),
+                "words": _words(check, model._constraints),
                 "value": number(check.value) if math.isfinite(check.value) else "–",
                 "limit": f"{check.sense} {number(check.limit)}" if math.isfinite(check.limit) else "",
                 "met": check.met,
@@ -67,6 +69,12 @@ def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict
         "notes": list(model.notes_),
         "seconds": certificate.total_seconds,
     }
+
+
+def _words(check: ConstraintCheck, constraints: Sequence[Constraint]) -> str:
+    """What a check is about; a part of a tree is shown elsewhere, as a card."""
+    forced = any(isinstance(each, Force) and check.name.startswith(each.title) for each in constraints)
+    return "Kept of the tree: nodes that differ" if forced else constraint_words(check, constraints)
 
 
 def _nodes(model: Any) -> list[dict[str, Any]]:

@@ -149,7 +149,7 @@ class Wishes:
 def _constraint_words(wishes: Wishes, other: Wishes) -> str:
     added = [each for each in wishes.constraints if each not in other.constraints]
     if added:
-        return ", ".join(repr(each) for each in from_tables(added))
+        return ", ".join(each.title for each in from_tables(added))
     return "a constraint less"
 
 

@@ -110,7 +110,10 @@ class Worker:
         if model is None or self._is_stopped(job):
             return
         if judged is None:
-            judged = self._try(job, self._limits.seconds, folds=_FOLDS)
+            try:
+                judged = self._try(job, self._limits.seconds, folds=_FOLDS)
+            except ValueError as fault:
+                raise ValueError(f"What to expect on new rows cannot be found out: {fault}") from None
         if judged is None:
             return
         if wishes.leaves is None:
