@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from omtree.estimators.survival import OptimalSurvivalTree as OptimalSurvivalTree
     from omtree.export.saving import load as load
     from omtree.model.certificate import Certificate as Certificate
+    from omtree.model.difference import diff as diff
     from omtree.model.rules import Rule as Rule
     from omtree.model.rules import RuleSet as RuleSet
     from omtree.model.text import to_text as to_text
@@ -40,6 +41,7 @@ _HOMES = {
     "Rule": "model.rules",
     "RuleSet": "model.rules",
     "Tree": "model.tree",
+    "diff": "model.difference",
     "load": "export.saving",
     "scan": "sources.disk.scan",
     "to_text": "model.text",

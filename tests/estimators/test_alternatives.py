@@ -133,6 +133,18 @@ def test_numbers_and_constraints() -> None:
             assert other.certificate_.constraints == other.audit(X, y)
 
 
+def test_over_all_cuts() -> None:
+    """Where the fit looked at all cuts of its columns, so do its alternatives: the first is as good."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 30, size=(80, 2)) / 1.0
+    y = (X[:, 0] + X[:, 1] + rng.normal(0, 6, 80) > 29).astype(int)
+    model = OptimalTreeClassifier(max_depth=2, binning="exact", splits="binary", min_samples_leaf=1).fit(X, y)
+    found = model.alternatives(n=20, within=None)
+    errors = [int((other.predict(X) != y).sum()) for other in found]
+    assert errors == sorted(errors) == found.losses.tolist()
+    assert errors[0] == model.certificate_.value
+
+
 def test_smaller_trees_and_limits() -> None:
     """A model of fewer leaves has alternatives of as few; no time gives nothing and says so."""
     X, y = flags(4)
@@ -161,5 +173,7 @@ def test_refusals() -> None:
         OptimalTreeClassifier(max_depth=2, structure="rules").fit(X, y).alternatives()
     with pytest.raises(ValueError, match="adds up"):
         OptimalTreeClassifier(max_depth=2, objective="f1").fit(X, y).alternatives()
+    with pytest.raises(ValueError, match="leaf_price"):
+        OptimalTreeClassifier(max_depth=2, leaf_price=0.01).fit(X, y).alternatives()
     with pytest.raises(ValueError, match="whole model"):
         OptimalTreeClassifier(max_depth=2, constraints=[F1(at_least=0.1)]).fit(X, y).alternatives()

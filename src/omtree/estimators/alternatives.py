@@ -325,9 +325,9 @@ def with_tree(model: OptimalTreeBase, bench: Workbench, root: Node, value: float
     tree = Tree.from_node(root, bench.reader)
     certificate = model.certificate_
     other = copy.copy(model)
-    for name in ("expectation_", "_family", "_expected_by_size", "cv_results_"):
+    for name in ("expectation_", "_family", "_expected_by_size", "cv_results_", "_prices", "_wishes"):
         other.__dict__.pop(name, None)
-    other.tree_, other.rules_ = tree, tree.rules
+    other.tree_, other.rules_, other.graph_, other._bench = tree, tree.rules, bench.problem.graph, bench
     tested = {node.feature for node in tree.nodes if node.feature is not None}
     other._code_shares = code_shares(bench.problem.table, sorted(tested))
     proven = certificate.status == "optimal"
@@ -355,12 +355,15 @@ def alternatives_of(
             "alternatives takes no constraints over the whole model, which couple leaves; fit without them, and "
             "audit the trees that are found."
         )
+    if problem.leaf_price > 0:
+        raise ValueError("alternatives knows no price of a leaf; fit with max_leaves in place of leaf_price.")
     if n is not None and (not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1):
         raise ValueError(f"n={n!r} is not possible; use a whole number of at least 1, or None for all within.")
     if within is not None and not (isinstance(within, (int, float, np.number)) and within >= 0):
         raise ValueError(f"within={within!r} is not possible; use a number of at least 0, or None for no margin.")
     if n is None and within is None:
         raise ValueError("n and within are both None, which asks for all trees there are; give one of them a number.")
+    bench = bench.posed()
     return Alternatives(model, bench, n, math.inf if within is None else margin_of(bench, within), **options)
 
 

@@ -107,6 +107,8 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
             "expectation_",
             "_expected_by_size",
             "_code_shares",
+            "_prices",
+            "_wishes",
         ):
             self.__dict__.pop(name, None)
         self.n_features_in_ = learner.n_features_in_

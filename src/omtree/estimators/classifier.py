@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
+from omtree.estimators.near import costs_near
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
 from omtree.model.shares import class_shares
 from omtree.objectives import Objective, RuleStatistics, find_objective
@@ -122,6 +123,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         groups: Any = None,
         cv_groups: Any = None,
         costs: Any = None,
+        near: Any = None,
+        change_price: float | None = None,
     ) -> Self:
         """Find the best model for the data.
 
@@ -140,6 +143,11 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         costs : array of float, shape (n_samples, n_classes), optional
             What each answer would cost for each row, in place of costs that follow from its class; the columns are in
             the order of ``classes_``, the sorted labels of ``y``.
+        near : fitted classifier, optional
+            An old model: a row that gets another answer than from it costs `change_price` besides. The loss counts
+            both then.
+        change_price : float, optional
+            In errors; needed with `near`.
 
         Returns
         -------
@@ -165,6 +173,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         objective = find_objective(self.objective, "classification", {"costs": by_class, "beta": self.beta})
         if (by_class is not None or costs is not None) and not isinstance(objective, Error):
             raise ValueError("costs go with objective='error'; use that, or leave costs out.")
+        if near is not None:
+            if costs is not None or by_class is not None or is_elsewhere(X):
+                raise ValueError("near goes with plain errors over rows in memory; leave costs out.")
+            costs = costs_near(near, change_price, X, y)
         if costs is not None:
             if by_class is not None:
                 raise ValueError("costs are given by class to the constructor and by row to fit; give one of them.")

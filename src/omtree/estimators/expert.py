@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
+    from omtree.constraints import Constraint
     from omtree.estimators.alternatives import Alternatives, TreeCount
+    from omtree.estimators.edit import Edit
+    from omtree.estimators.refit import Price
     from omtree.fit.workbench import Workbench
 
 
@@ -15,6 +18,8 @@ class Expert:
     """Questions to a fitted tree that need its training rows."""
 
     _bench: Workbench | None = None
+    _prices: tuple[Price, ...]
+    _wishes: tuple[tuple[str, tuple[Constraint, ...]], ...]
 
     def alternatives(
         self,
@@ -77,6 +82,39 @@ class Expert:
             Its number, and whether it is exact; where time or room did not suffice there are at least so many.
         """
         return self.alternatives(None, margin, trivial=trivial, time_limit=time_limit).count_all()
+
+    def edit(self, keep: Literal["path", "all"] = "path") -> Edit:
+        """Begin to change the tree: wishes at its nodes, then a refit of the rest, with the price of every wish.
+
+        Parameters
+        ----------
+        keep : {"path", "all"}
+            What stays besides the wishes: the tests on the way to the nodes they name, or all nodes that are neither
+            edited nor below one that is.
+
+        Returns
+        -------
+        Edit
+        """
+        from omtree.estimators.edit import Edit
+
+        if keep not in ("path", "all"):
+            raise ValueError(f"keep={keep!r} is not known; use 'path' or 'all'.")
+        return Edit(self, self._workbench("edit"), keep)  # type: ignore[arg-type]
+
+    @property
+    def prices_(self) -> tuple[Price, ...]:
+        """What each wish and each constraint costs: the model is solved without it, over the same thresholds."""
+        from omtree.estimators.refit import prices_of
+
+        known: tuple[Price, ...] | None = vars(self).get("_prices")
+        if known is None:
+            try:
+                bench = self._workbench("prices_")
+            except ValueError as error:
+                raise AttributeError(str(error)) from None
+            known = self._prices = prices_of(self, bench, vars(self)["time_limit"])  # type: ignore[arg-type]
+        return known
 
     def _workbench(self, what: str) -> Workbench:
         """What the model was fitted with, or a complaint in the name of what needs it."""

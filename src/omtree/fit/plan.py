@@ -135,6 +135,12 @@ class Plan:
         outcome, samples = fixed._solve(training, restricted, objective, setting, deadline)
         return outcome, self._certificate(outcome, samples, objective, deadline, training)
 
+    def problem_on(self, training: Training, features: tuple[Feature, ...], objective: Objective) -> Problem:
+        """What is asked over features whose thresholds are not chosen any more."""
+        setting = self._setting(training)
+        restricted = restrict_features(check_constraints(self.constraints, setting), features, setting)
+        return self._pose(training, objective, setting, None)(training, restricted)
+
     @property
     def seed(self) -> int:
         """Of what is random in the search."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from omtree.constraints import Constraint
-from omtree.data.table import Feature
+from omtree.data.table import MAX_CODES, Feature
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
 from omtree.fit.plan import Plan
@@ -47,16 +47,31 @@ class Workbench:
         return replace(self, problem=replace(self.problem, max_leaves=leaves))
 
     def features(self) -> tuple[Feature, ...]:
-        """Every column that varies, with the thresholds of the model where it was allowed to test the column."""
-        plan = self.plan
-        every, _ = self.training.features(plan.n_bins, "quantile", plan.categories == "groups")
+        """Every column that varies: with all its cuts where these were looked at, else with those of the model."""
+        plan, training = self.plan, self.training
+        every, _ = training.features(plan.n_bins, "quantile", plan.categories == "groups")
+        numeric = [feature for feature in every if feature.thresholds is not None]
+        if plan.binning == "exact" and not any(training.many_valued(feature, MAX_CODES - 1) for feature in numeric):
+            # A search over all cuts leaves those of its tree alone; all of them can be codes.
+            return training.features(plan.n_bins, "exact", plan.categories == "groups")[0]
         chosen = {feature.name: feature for feature in self.problem.table.features}
         return tuple(chosen.get(feature.name, feature) for feature in every)
+
+    def posed(self) -> Workbench:
+        """The same with the problem over these features, where the model was found over more cuts than it has."""
+        if self.plan.binning != "exact":
+            return self
+        plan = replace(self.plan, max_leaves=self.problem.max_leaves)
+        return replace(self, problem=plan.problem_on(self.training, self.features(), self.objective))
 
     def fit(self, constraints: Sequence[Constraint], deadline: Deadline) -> tuple[Outcome, Certificate]:
         """The best model under other constraints, over the same thresholds."""
         plan = replace(self.plan, constraints=tuple(constraints), max_leaves=self.problem.max_leaves)
         return plan.fit_on(self.training, self.features(), self.objective, deadline)
+
+    def under(self, constraints: Sequence[Constraint], problem: Problem) -> Workbench:
+        """The same for a model that was fitted anew."""
+        return replace(self, plan=replace(self.plan, constraints=tuple(constraints)), problem=problem)
 
     def certified(self, tree: Tree, certificate: Certificate) -> Certificate:
         """What is claimed about a tree of the problem, checked, with how it meets the constraints."""

@@ -117,7 +117,7 @@ def nearby(
     >>> problem = Problem(table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 1, 3, 1.0)
     >>> found = nearby(problem, 2.0)
     >>> found.losses.tolist(), found.exhausted
-    ([2.0, 3.0, 7.0], True)
+    ([2.0, 2.0, 3.0, 7.0], True)
     """
     if problem.model_limits or problem.curved or problem.sums or problem.conflict is not None:
         raise ValueError("Trees in the order of their losses know no constraints over the whole model; remove them.")

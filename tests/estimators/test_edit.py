@@ -1,0 +1,136 @@
+"""Changes to a fitted tree: every edit against all trees, and prices as differences of proven optima."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.forced_oracle import cheapest, tiny
+from omtree import InfeasibleError, OptimalTreeClassifier, OptimalTreeRegressor
+from omtree.constraints import Exclude, Force, Recall, Root
+
+
+def fitted(seed: int, splits: str = "multiway", **options: Any) -> tuple[pd.DataFrame, np.ndarray, Any]:
+    """A tree of depth two over few values, and its rows."""
+    X, y = tiny(seed)
+    settings: dict[str, Any] = {"max_depth": 2, "max_leaves": 5, "min_samples_leaf": 1, "binning": "exact", **options}
+    return X, y, OptimalTreeClassifier(splits=splits, **settings).fit(X, y)  # type: ignore[arg-type]
+
+
+def spec_of(of: Any) -> dict[str, Any]:
+    """What a refitted model, or an edit, forces."""
+    return next(constraint.tree for constraint in of.constraints if isinstance(constraint, Force))
+
+
+def leaf_of(model: Any) -> int:
+    """A leaf of its tree, as high up as there is one."""
+    return min((node.depth, node.index) for node in model.tree_.nodes if node.is_leaf)[1]
+
+
+def inner_of(model: Any) -> int:
+    """A split below the root, or the root where there is none."""
+    return max(node.index for node in model.tree_.nodes if not node.is_leaf)
+
+
+EDITS = {
+    "lock": lambda model, edit: edit.lock(inner_of(model)),
+    "lock a leaf": lambda model, edit: edit.lock(leaf_of(model)),
+    "ban": lambda model, edit: edit.ban("x"),
+    "ban below": lambda model, edit: edit.ban("x", below=inner_of(model)).ban("f", below=leaf_of(model)),
+    "replace": lambda model, edit: edit.replace(0, "f"),
+    "replace with cuts": lambda model, edit: edit.replace(0, "x", at=[1.25]),
+    "replace with groups": lambda model, edit: edit.replace(0, "c", groups=[["q"], ["p", "r"]]),
+    "merge": lambda model, edit: edit.merge(inner_of(model)),
+    "split": lambda model, edit: edit.split(leaf_of(model)),
+    "answer": lambda model, edit: edit.answer(leaf_of(model), 1).lock(0),
+}
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+@pytest.mark.parametrize("name", EDITS)
+def test_equals_all_trees(name: str, splits: str) -> None:
+    """A refit has the fewest errors of all trees that grant the wishes; each price is a difference of two of those."""
+    done = 0
+    for seed in range(3):
+        X, y, model = fitted(seed, splits)
+        rows = frozenset(range(len(y)))
+        options = {"binary": splits == "binary"}
+        free = cheapest(X, y, {}, rows, 2, 5, **options)[5]
+        assert model.certificate_.value == free
+        edit = EDITS[name](model, model.edit())
+        expected = cheapest(X, y, spec_of(edit), rows, 2, 5, **options)[5]
+        if math.isinf(expected):
+            with pytest.raises((InfeasibleError, ValueError)):
+                edit.refit()
+            continue
+        done += 1
+        other = edit.refit()
+        assert other.certificate_.value == expected == (other.predict(X) != y).sum()
+        assert other.certificate_.status == "optimal"
+        for place, price in enumerate(other.prices_):
+            rest = [wish for i, wish in enumerate(edit.wishes) if i != place]
+            without = free
+            if rest:
+                alone = next(c.tree for c in edit._constraints(rest) if isinstance(c, Force))
+                without = cheapest(X, y, alone, rows, 2, 5, **options)[5]
+            assert price.proven
+            assert (price.without, price.price) == (without, expected - without)
+    assert done > 0
+
+
+def test_move_and_keep_all() -> None:
+    """A moved cut is where it was put; with keep="all" the other nodes stay."""
+    _, _, model = fitted(0, "binary")
+    root = model.tree_.nodes[0]
+    number = model.edit().replace(0, "x", at=[1.25]).refit()
+    moved = number.edit().move(0, [2.2]).refit()
+    assert "x < 2.2" in moved.to_text()
+    leaf = leaf_of(model)
+    kept = model.edit(keep="all").answer(leaf, 1).refit()
+    before = [str(n.condition) for n in model.tree_.nodes]
+    assert [str(n.condition) for n in kept.tree_.nodes] == before
+    assert kept.tree_.nodes[0].feature == root.feature
+    rule = kept.tree_.nodes[leaf].rule
+    assert kept.rules_[rule].prediction == 1
+    again = kept.edit().lock(0).refit()
+    assert again.certificate_.value >= model.certificate_.value
+
+
+def test_prices_of_constraints() -> None:
+    """A constraint costs the difference to the best tree without it, over the same thresholds."""
+    X, y = tiny(5, 60)
+    options: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 1, "binning": "exact"}
+    given = [Root("f"), Exclude("x"), Recall(1, at_least=0.8)]
+    model = OptimalTreeClassifier(**options, constraints=given).fit(X, y)
+    for place, price in enumerate(model.prices_):
+        rest = given[:place] + given[place + 1 :]
+        other = OptimalTreeClassifier(**options, constraints=rest).fit(X, y)
+        assert price.without == other.certificate_.value
+        assert price.price == model.certificate_.value - other.certificate_.value
+        assert str(price).startswith(given[place].title)
+    assert OptimalTreeClassifier(max_depth=2).fit(X, y).prices_ == ()
+
+
+def test_numbers_and_words() -> None:
+    """A regressor can be edited; wishes and prices are sentences; wrong nodes are named."""
+    X, y = tiny(6, 60)
+    model = OptimalTreeRegressor(max_depth=2).fit(X, y + X.x)
+    other = model.edit().replace(0, "f").refit()
+    assert other.prices_[0].price == pytest.approx(other.certificate_.value - model.certificate_.value)
+    assert str(other.prices_[0]).startswith("Test 'f' first costs ")
+    with pytest.raises(ValueError, match="node=99"):
+        model.edit().lock(99)
+    with pytest.raises(ValueError, match="is a leaf"):
+        model.edit().merge(leaf_of(model))
+    with pytest.raises(ValueError, match="is no leaf"):
+        model.edit().split(0)
+    with pytest.raises(ValueError, match="keep='none'"):
+        model.edit(keep="none")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="about classes"):
+        model.edit().answer(0, 1).refit()
+    with pytest.raises(ValueError, match="do not go together"):
+        model.edit().lock(leaf_of(model)).merge(0)
