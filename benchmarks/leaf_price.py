@@ -4,19 +4,19 @@
 
 DIR has the sets as ``NAME.csv``, the class in the column ``target``; "forest-floor" is made here. All three methods get
 the same 0/1 columns: one for every value of a nominal column, one for every cut of an ordered one. Leaves of one row.
-Seconds are those of the processor, of whole fits on one thread; the limit is by the clock. STreeD has the deepest trees
-it allows.
+Seconds are those of the processor, of whole fits on one thread; the limit is by the clock, and "> 2" means that it came
+after two seconds of the processor. STreeD has the deepest trees it allows.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,26 @@ def silence() -> Iterator[None]:
         os.close(nothing)
 
 
-def gosdt(X: np.ndarray, y: np.ndarray, price: float, limit: float) -> tuple[float, float]:
-    """The value that GOSDT ends with, and seconds; infinite where it ended at its limit."""
+@dataclass(frozen=True)
+class Found:
+    """What a method came to: the value of its tree, its seconds, and whether these are all that it needed."""
+
+    value: float
+    seconds: float
+    ended: bool
+
+    def __str__(self) -> str:
+        return f"{self.value:.5f} | {'' if self.ended else '> '}{self.seconds:.2f}"
+
+
+def gosdt(X: np.ndarray, y: np.ndarray, price: float, limit: float) -> Found:
+    """GOSDT's tree."""
     from gosdt import GOSDTClassifier
 
     model = GOSDTClassifier(regularization=price, allow_small_reg=True, time_limit=max(1, int(limit)))
     with silence():
         _, seconds, clock = seconds_of(lambda: _fit(model, X.astype(bool), y))
-    return float(model.result_.upperbound), seconds if clock < limit else math.inf
+    return Found(float(model.result_.upperbound), seconds, clock < limit)
 
 
 def _fit(model: Any, X: np.ndarray, y: np.ndarray) -> None:
@@ -105,8 +117,8 @@ def _fit(model: Any, X: np.ndarray, y: np.ndarray) -> None:
         model.fit(X, y)
 
 
-def streed(X: np.ndarray, y: np.ndarray, price: float, limit: float) -> tuple[float, float]:
-    """The same of STreeD."""
+def streed(X: np.ndarray, y: np.ndarray, price: float, limit: float) -> Found:
+    """STreeD's tree."""
     from pystreed import STreeDClassifier
 
     model = STreeDClassifier(
@@ -114,7 +126,7 @@ def streed(X: np.ndarray, y: np.ndarray, price: float, limit: float) -> tuple[fl
     )
     _, seconds, clock = seconds_of(lambda: model.fit(X, y))
     value = float((model.predict(X) != y).mean()) + price * model.get_n_leaves()
-    return value, seconds if clock < limit else math.inf
+    return Found(value, seconds, clock < limit)
 
 
 def ours(X: Any, y: np.ndarray, price: float, limit: float, **options: Any) -> tuple[Any, float]:
@@ -148,13 +160,14 @@ def table(folder: Path, sets: list[str], prices: list[float], limit: float) -> I
             wide, wide_seconds = ours(X, y, price, limit, feature_kinds=dict.fromkeys(X, "nominal") | orders)
             found = model.certificate_
             rivals = [streed(Z, y, price, limit), gosdt(Z, y, price, limit)]
-            ended = [rival for _, rival in rivals if math.isfinite(rival)]
-            ratio = f"{seconds / min(ended):.3f}" if ended else f"< {seconds / limit:.3f}"
-            if ended and found.status == "optimal":
-                ratios.append(seconds / min(ended))
-            theirs = " | ".join(
-                f"{value:.5f} | {f'{rival:.2f}' if math.isfinite(rival) else 'limit'}" for value, rival in rivals
-            )
+            ended = [rival.seconds for rival in rivals if rival.ended]
+            ratio = "-"
+            if found.status == "optimal":
+                # Where none ended, the faster one would have needed more than it had.
+                least = min(ended, default=min(rival.seconds for rival in rivals))
+                ratio = f"{'' if ended else '< '}{seconds / least:.3f}"
+                ratios.append(seconds / least)
+            theirs = " | ".join(map(str, rivals))
             yield (
                 f"| {name} | {percent:g} % | {found.value / len(y):.5f} | {found.bound / len(y):.5f} | "
                 f"{found.leaves}, {found.depth} | {seconds:.2f} | {wide.certificate_.value / len(y):.5f} | "

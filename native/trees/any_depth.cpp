@@ -54,7 +54,12 @@ SearchResult AnyDepthSearch::run() {
             return result;
         }
         grow(root, 0);
-        known = solve(root, infinity, 0);
+        cache_.find(root.key, 0, known);
+        // Step by step, so that something is known of all first columns before much is known of one.
+        while (!known.exact()) {
+            const double step = std::max(price_, (known.upper - known.lower) / 2);
+            known = solve(root, problem_.use_bounds ? known.lower + step : infinity, 0);
+        }
         result.finished = true;
     } catch (const Stopped &) {
         cache_.find(root.key, 0, known);
