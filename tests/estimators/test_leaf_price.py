@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.constraints import Monotone
@@ -109,6 +109,17 @@ def test_time_limit() -> None:
     assert short.certificate_.status == "time_limit"
     assert short.certificate_.bound <= longer.certificate_.value + 1e-9
     assert longer.certificate_.value <= short.certificate_.value + 1e-9
+
+
+@pytest.mark.parametrize(("price", "splits"), [(0.02, "multiway"), (0.01, "binary")])
+def test_finer_cuts_are_no_worse(price: float, splits: str) -> None:
+    """By default numbers are cut where a quick tree cuts them too, and finer around the cuts of the best tree."""
+    data, target = load_wine(return_X_y=True)
+    options: dict[str, Any] = {"max_depth": None, "leaf_price": price, "splits": splits, "time_limit": None}
+    coarse = OptimalTreeClassifier(**options, binning="quantile").fit(data, target).certificate_
+    fine = OptimalTreeClassifier(**options).fit(data, target).certificate_
+    assert coarse.status == fine.status == "optimal"
+    assert fine.value < coarse.value
 
 
 def test_no_limit_on_depth() -> None:

@@ -251,7 +251,9 @@ class Plan:
         if isinstance(objective, Score) or self.preset is not None or (self.constraints and self.structure == "tree"):
             return None
         if self.leaf_price > 0:
-            return None  # those have no prices
+            # Their leaves have no price, so that they must not be many.
+            small = replace(pose, leaf_price=0.0, max_depth=min(4, pose.max_depth), max_leaves=min(16, pose.max_leaves))
+            return QuickTrees(small, self.splits, self.max_children, self.gap, seed, cuts_only=True)
         if self.structure == "rules":
             return QuickTrees(pose, "multiway", None, self.gap, seed)
         return QuickTrees(pose, self.splits, self.max_children, self.gap, seed)

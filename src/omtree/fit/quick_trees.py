@@ -68,6 +68,8 @@ class QuickTrees:
     gap : float
         How far above its bound a tree may be.
     seed : int
+    cuts_only : bool
+        Whether its trees give their cuts to the search and are no answers, as they minimise another loss.
     """
 
     pose: Pose
@@ -75,6 +77,7 @@ class QuickTrees:
     max_children: int | None
     gap: float
     seed: int
+    cuts_only: bool = False
 
     def search(
         self,

@@ -153,7 +153,8 @@ class ThresholdSearch:
         hopeless = self._hopeless(features)
         part = self._part(features, coarse, hopeless)
         first = self._first_tree(part, features, coarse, hopeless)
-        if first is not None and part.is_all:
+        answers = self._quick is not None and not self._quick.cuts_only
+        if first is not None and part.is_all and answers:
             ended = first.interrupted or first.proven or self._deadline.expired
             if ended or hopeless:
                 return self._quickly(part, features, coarse, first, None, go_on=not ended)
@@ -168,7 +169,7 @@ class ThresholdSearch:
         refined = self._searched(part, features, solve, hopeless, rounds)
         ended = refined.answer.solution.status in ("optimal", "gap_reached", "interrupted")
         in_memory = part.is_all or type(self._training) is Training
-        if self._quick is None or ended or not in_memory or (first is None and self._too_late(part)):
+        if not answers or ended or not in_memory or (first is None and self._too_late(part)):
             return refined
         if not part.is_all:
             part = _Part(self._training, is_all=True)
@@ -196,7 +197,8 @@ class ThresholdSearch:
         self, part: _Part, features: tuple[Feature, ...], solve: Solve, hopeless: bool, rounds: int
     ) -> Refined:
         """The best tree of the searches, in all the time left or, if something is to come, in a part of it."""
-        share = 1.0 if self._quick is None else _HOPELESS_SHARE if hopeless else _PROOF_SHARE
+        last = self._quick is None or self._quick.cuts_only
+        share = 1.0 if last else _HOPELESS_SHARE if hopeless else _PROOF_SHARE
         if part.is_all:
             problem = self._pose(part.training, features)
             return self._refine(part.training, self._pose, problem, solve, self._share(share), rounds)
@@ -248,7 +250,7 @@ class ThresholdSearch:
 
     def _hopeless(self, features: Sequence[Feature]) -> bool:
         """Whether a search over these features will hardly end in time."""
-        if self._quick is None or math.isinf(self._deadline.remaining):
+        if self._quick is None or self._quick.cuts_only or math.isinf(self._deadline.remaining):
             return False
         steps = predicted_steps(len(self._training), features, self._pose.max_depth, self._quick.splits)
         return steps > STEPS_PER_SECOND * 20.0 * self._deadline.remaining
@@ -268,7 +270,7 @@ class ThresholdSearch:
             limit,
             once=once,
             work=FIRST_WORK,
-            variety=VARIETY if self._pose.max_depth <= 4 else 0,
+            variety=VARIETY if self._pose.max_depth <= 4 and not self._quick.cuts_only else 0,
             patience=FIRST_PATIENCE,
         )
 
@@ -350,7 +352,7 @@ class ThresholdSearch:
         assert best.answer.root is not None
         assert self._n_bins is not None
         features = finer_features(training, best.problem, best.answer.root, scales, self._n_bins)
-        if self._quick is None:
+        if self._quick is None or self._quick.cuts_only:
             return features, False
         once = self._quick.splits == "multiway"
         start = _known(best)
