@@ -32,6 +32,8 @@ ROUNDS_SHARE, LAST_LP_SHARE = 0.5, 0.2
 FIRST_AROUND, AROUND_SHARE = 1.0, 0.4
 #: Seconds of the first try at the program; each further one takes twice as long.
 FIRST_SECONDS = 0.5
+#: Why there was nothing to do.
+NOTHING_TO_GAIN = "no model can be better than the start"
 
 
 class PaperRun(Run):
@@ -47,6 +49,10 @@ class PaperRun(Run):
         with self._phase("start"):
             for paths in first_models(self.pool, start, self.options, self.deadline):
                 self._offer_paths(paths)
+        self._report("start")
+        if self._is_met(self.floor):
+            self.ended, self.lp_value = NOTHING_TO_GAIN, self.floor
+            return
         self.active = np.ones(len(self.pool), dtype=bool)
         self.most_active = FEWEST_COLUMNS
         self.ended = "the time was up before the last round"
@@ -168,7 +174,6 @@ class PaperRun(Run):
         with self._phase("improve"):
             seconds = max(FIRST_AROUND, self.seconds["lp"] + self.seconds.get("pricing", 0.0))
             self._improve(self._around(duals), Deadline(min(seconds, AROUND_SHARE * self.deadline.remaining)))
-        self.active = np.append(self.active, np.zeros(len(self.pool) - len(self.active), dtype=bool))
 
     def _choose(self, duals: Duals | None) -> bool:
         """The best model over the generated rules, by several methods in turn; whether there is surely no better one.
@@ -177,11 +182,10 @@ class PaperRun(Run):
         """
         if duals is None or not math.isfinite(self.value):
             return self._mip(np.arange(len(self.pool)), self.deadline).complete
-        cost = self.pool.reduced_costs(duals)
-        bound = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, float(cost.min()))
-        lower = max(self.floor, math.ceil(bound - 1e-6) if self.integral else bound)
         step = 1.0 if self.integral else self._tolerance()
-        around = None if self.problem.conflict else Neighbourhoods(self.pool, duals, step, self.options.seed)
+        pricer = self.pricer if self.options.improve else None
+        around = None if self.problem.conflict else Neighbourhoods(self.pool, duals, step, self.options.seed, pricer)
+        cost, bound, lower = self._over_pool(duals)
         seconds = FIRST_SECONDS
         while not self.deadline.expired and not self._is_met(lower):
             target, candidates = self._next_target(lower, cost, bound)
@@ -192,6 +196,8 @@ class PaperRun(Run):
                 continue
             if around is not None:
                 self._improve(around, Deadline(min(seconds, self.deadline.remaining)))
+            if len(self.pool) > len(cost):  # nothing is known yet of models with these rules
+                cost, bound, lower = self._over_pool(duals)
             if self._is_met(lower):
                 break
             # The solver gets far with the columns of the LP, but only all of them are a proof.
@@ -203,6 +209,13 @@ class PaperRun(Run):
                 return True
             seconds *= 2.0
         return self._is_met(lower)
+
+    def _over_pool(self, duals: Duals) -> tuple[FloatArray, float, float]:
+        """Reduced costs of all rules, the bound of these prices over them, and what a model of them costs at least."""
+        self.active = np.append(self.active, np.zeros(len(self.pool) - len(self.active), dtype=bool))
+        cost = self.pool.reduced_costs(duals)
+        bound = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, float(cost.min()))
+        return cost, bound, max(self.floor, math.ceil(bound - 1e-6) if self.integral else bound)
 
     def _is_met(self, lower: float) -> bool:
         return self.value - lower <= max(self._tolerance(), self.options.gap * abs(self.value))
