@@ -85,7 +85,9 @@ def _leaves(text: str | None) -> int | str | None:
 @app.command()
 def fit(
     data: FitData,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
+    ] = None,
     depth: Annotated[
         int | None, typer.Option("--depth", "-d", help="Most conditions in one rule; 3, or any with --leaf-price.")
     ] = None,
@@ -113,9 +115,27 @@ def fit(
         Literal["tree", "rules"], typer.Option(help="A tree, or disjoint rules: those can be better, and take longer.")
     ] = "tree",
     task: Annotated[
-        Literal["auto", "classification", "regression"],
+        Literal["auto", "classification", "regression", "policy", "survival"],
         typer.Option(help="What the target is; auto: numbers with fractions or over 20 values are quantities."),
     ] = "auto",
+    treatment: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --task policy: the action that was taken.")
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --task policy: what came of it; more is better.")
+    ] = None,
+    propensity: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --task policy: the chance of the action, if known.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --task survival: time to the event or the last look.")
+    ] = None,
+    event: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --task survival: whether the event was seen.")
+    ] = None,
+    entry: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --task survival: from when on a row was seen.")
+    ] = None,
     objective: Annotated[str | None, typer.Option(help="What to minimise, by name, such as error.")] = None,
     constraints: Annotated[
         str | None, typer.Option(metavar="FILE", help="What the model has to respect, in a TOML file.")
@@ -175,12 +195,20 @@ def fit(
     Example: omtree fit patients.csv --target outcome --depth 3 --out model.json
     """
     from omtree.cli.fit_command import FitRequest, run_fit
+    from omtree.cli.task_columns import TaskColumns
 
+    named = {"treatment": treatment, "outcome": outcome, "propensity": propensity, "time": time, "event": event}
+    columns = TaskColumns.of(task, {**named, "entry": entry})
+    if columns is not None and target is not None:
+        raise ValueError(f"--target is not for --task {task}; its columns have options of their own.")
+    if columns is None and target is None:
+        raise ValueError("--target is missing; name the column to predict.")
     run_fit(
         FitRequest(
             data=data,
-            target=target,
+            target=target or (columns.target if columns is not None else ""),
             task=task,
+            columns=columns,
             parameters={
                 "max_depth": depth if depth is not None or leaf_price > 0 else 3,
                 "max_leaves": _leaves(leaves if leaves is not None or leaf_price > 0 else "auto"),

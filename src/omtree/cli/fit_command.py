@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omtree.cli import terminal
+from omtree.cli.kinds import column_kinds
 from omtree.cli.modelling import check_different, check_writable, estimator_class, stays_on_disk
 from omtree.cli.new_rows import NewRows, check_share, check_test_file, from_file, part
 from omtree.cli.notes import Notes
 from omtree.cli.tables import FileOptions, column_of, read_table, suggest
 from omtree.cli.targets import answered_rows, choose_task, target_values
+from omtree.cli.task_columns import TaskColumns, check_task, lifetimes
 from omtree.data.parsing.reading import Reading
 from omtree.data.wording import text_of
 from omtree.model.leading import expectation_on
@@ -56,7 +58,6 @@ _PYTHON = (
     (r"which X does not have", "which the data do not have"),
     (r"OptimalTreeRegressor", "--task regression"),
 )
-_KINDS = ("numeric", "ordinal", "nominal")
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class FitRequest:
     options: FileOptions = field(default_factory=FileOptions)
     month_first: bool = False
     positive: str | None = None
+    columns: TaskColumns | None = None
     notes: Notes = field(default_factory=Notes)
 
 
@@ -108,7 +110,10 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         check_share(request.holdout)
         if request.test is not None:
             raise ValueError("--holdout and --test are two ways to try the model on new rows; give one of them.")
-    kinds = _kinds(request.kinds)
+    kinds = column_kinds(request.kinds)
+    if request.columns is not None:
+        on_files = request.memory_limit is not None or stays_on_disk(request.data)
+        check_task(request.task, on_files, request.test, request.holdout)
     on_disk = request.memory_limit is not None or stays_on_disk(request.data)
     try:
         asked = ask_for_scan(request, kinds) if on_disk else read_in_memory(request, kinds)
@@ -164,8 +169,8 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             print("rows on disk are not cross-validated: --leaves sets the size, --test says what to expect of it")
         terminal.show_leads(model)
         terminal.show_certificate(model.certificate_)
-    in_memory = asked.y is not None
-    _finish(model, request, asked.rows if in_memory else None, asked.y, held_out)
+    in_memory = asked.y is not None and asked.task != "policy"  # what actions bring is in the model
+    _finish(model, request, asked.rows if in_memory else None, asked.y if in_memory else None, held_out)
     fitted: OptimalTreeBase = model
     return fitted
 
@@ -187,12 +192,36 @@ def read_in_memory(request: FitRequest, kinds: dict[str, Any]) -> Asked:
     as_text = {name for name, kind in kinds.items() if isinstance(kind, list)}
     name = "standard input" if request.data == "-" else request.data
     table = read_table(request.data, request.options, as_text=as_text, drop=request.drop, notes=request.notes)
+    if request.columns is not None:
+        return _read_columns(request, request.columns, table, name, kinds)
     cells = column_of(table, request.target, "the target", name)
     cells, present = answered_rows(cells, request.target, request.options.missing, request.notes)
     if not present.all():
         table, cells = table.filter(present), cells.filter(present)
     y = target_values(cells, request.target, request.task, request.notes)
-    features = table.drop_columns([request.target])
+    features, extra = _apart(table.drop_columns([request.target]), request, name, kinds)
+    task = choose_task(y, request.target, request.task, request.notes)
+    return Asked(task, features, y.astype(float) if task == "regression" else y, extra, kinds)
+
+
+def _read_columns(
+    request: FitRequest, columns: TaskColumns, table: pa.Table, name: str, kinds: dict[str, Any]
+) -> Asked:
+    """The rows in memory of a task with several columns."""
+    features, arrays = columns.read(table, name, request.options.missing, request.notes)
+    features, extra = _apart(features, request, name, kinds)
+    if request.task == "survival":
+        if "entry" in arrays:
+            extra["entry"] = arrays["entry"]
+        return Asked(request.task, features, lifetimes(arrays), extra, kinds)
+    extra |= {what: arrays[what] for what in ("outcome", "propensity") if what in arrays}
+    return Asked(request.task, features, arrays["treatment"], extra, kinds)
+
+
+def _apart(
+    features: pa.Table, request: FitRequest, name: str, kinds: Mapping[str, Any]
+) -> tuple[pa.Table, dict[str, Any]]:
+    """The columns to predict from, and weights and groups apart from them."""
     extra: dict[str, Any] = {}
     if request.weight is not None:
         extra["sample_weight"] = column_of(features, request.weight, "the weights", name).to_numpy()
@@ -206,8 +235,7 @@ def read_in_memory(request: FitRequest, kinds: dict[str, Any]) -> Asked:
         column_of(features, column, "--kind", name)
     if not features.num_columns:
         raise ValueError(f"{name} has no column besides the target {request.target!r}; give it some to predict from.")
-    task = choose_task(y, request.target, request.task, request.notes)
-    return Asked(task, features, y.astype(float) if task == "regression" else y, extra, kinds)
+    return features, extra
 
 
 def _keep(model: Any, request: FitRequest) -> None:
@@ -359,19 +387,3 @@ def _constraints(path: str) -> Any:
     from omtree.constraints import load_toml
 
     return load_toml(path)
-
-
-def _kinds(options: tuple[str, ...]) -> dict[str, Any]:
-    """``--kind column=kind`` as the estimator takes it."""
-    kinds: dict[str, Any] = {}
-    for option in options:
-        column, sign, kind = option.rpartition("=")
-        if not sign or not column or not kind:
-            raise ValueError(f"--kind {option!r} is not COLUMN=KIND, such as size=ordinal or size=S,M,L.")
-        if "," in kind:
-            kinds[column] = kind.split(",")
-        elif kind in _KINDS:
-            kinds[column] = kind
-        else:
-            raise ValueError(f"--kind {option!r} names an unknown kind{suggest(kind, _KINDS)}.")
-    return kinds

@@ -74,6 +74,11 @@ def read_answered(
     model: OptimalTreeBase, path: str, target: str, options: FileOptions | None, notes: Notes
 ) -> tuple[pa.Table, Any, Any]:
     """The rows of a table that have a target: all their columns, what the model takes, and the true answers."""
+    if model.rules_.are_actions or model.rules_.are_curves:
+        raise ValueError(
+            "Files of true answers are for classes and numbers; of policies and survival use the report without data, "
+            "or Python."
+        )
     table, rows = read_rows(model, path, options, notes)
     missing = () if options is None else options.missing
     cells, present = answered_rows(column_of(table, target, "the target", path), target, missing, notes)
@@ -104,7 +109,12 @@ def estimator_class(task: str) -> Any:
     """The estimator of a task."""
     import omtree
 
-    return omtree.OptimalTreeRegressor if task == "regression" else omtree.OptimalTreeClassifier
+    names = {
+        "regression": "OptimalTreeRegressor",
+        "policy": "OptimalPolicyTree",
+        "survival": "OptimalSurvivalTree",
+    }
+    return getattr(omtree, names.get(task, "OptimalTreeClassifier"))
 
 
 def check_writable(path: str | None) -> None:

@@ -145,6 +145,8 @@ def score_line(model: OptimalTreeBase, X: Any, y: Any) -> str:
     """How well a model does on rows, in words."""
     fitted: Any = model
     predicted = fitted.predict(X)
+    if model.rules_.are_curves:
+        return f"concordance {fitted.score(X, y):.3f}, integrated Brier score {fitted.brier_score(X, y):.3f}"
     if "classes_" in vars(model):
         wrong = int((predicted != y).sum())
         return (

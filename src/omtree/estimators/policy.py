@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -304,7 +303,8 @@ class OptimalPolicyTree(OptimalTreeBase):
             )
         weight = check_weights(sample_weight, len(taken))
         scorer = Scorer(self.method, self.clip, self.score_folds, 0)
-        with threadpool_limits(effective_n_jobs(self.n_jobs)):
+        # Many small fits: threads would wait for each other longer than they work.
+        with threadpool_limits(1):
             scores = scorer(X, columns, taken, numbers, weight, len(actions), propensity, outcome_model)
         return Target.of_actions(actions, scores.rewards, taken), scores, numbers
 

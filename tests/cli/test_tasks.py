@@ -1,0 +1,109 @@
+"""Policies and survival on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from omtree import OptimalPolicyTree, OptimalSurvivalTree, load
+from omtree.cli.commands import app
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Exit code and all that was said."""
+    result = CliRunner().invoke(app, list(arguments))
+    fault = "" if result.exception is None or isinstance(result.exception, SystemExit) else str(result.exception)
+    return result.exit_code, result.output + fault
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A file with a treatment and an outcome, a time and an event; some cells are missing."""
+    rng = np.random.default_rng(0)
+    n = 300
+    frame = pd.DataFrame({"age": rng.integers(20, 80, n), "site": rng.choice(["n", "s"], n)})
+    treated = rng.random(n) < 0.5
+    effect = np.where(frame["age"] > 50, 1.0, -1.0)
+    frame["given"] = np.where(treated, "drug", "none")
+    frame["result"] = np.round(np.where(treated, effect, 0.0) + rng.normal(0, 0.3, n), 3)
+    frame["chance"] = 0.5
+    died, lost = rng.exponential(np.where(frame["age"] > 50, 2.0, 10.0)), rng.exponential(8.0, n)
+    frame["days"] = np.round(np.minimum(died, lost), 3) + 0.001
+    frame["died"] = np.where(died <= lost, "yes", "no")
+    frame.loc[:3, "result"] = np.nan
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_policy_from_a_file(table: Path, tmp_path: Path) -> None:
+    """The policy is shown, saved, reported and used; rows without an outcome are left out and that is said."""
+    out, report = str(tmp_path / "policy.json"), str(tmp_path / "policy.html")
+    columns = [
+        "--treatment",
+        "given",
+        "--outcome",
+        "result",
+        "--propensity",
+        "chance",
+        "--drop",
+        "days",
+        "--drop",
+        "died",
+    ]
+    code, said = run("fit", str(table), "--task", "policy", *columns, "--out", out, "--report", report)
+    assert code == 0, said
+    assert "4 rows without treatment and outcome and propensity are left out" in said
+    assert "on average" in said
+    model = load(out)
+    assert isinstance(model, OptimalPolicyTree)
+    assert model.predict(pd.DataFrame({"age": [30, 70], "site": ["n", "n"]})).tolist() == ["none", "drug"]
+    assert "What the policy brings" in Path(report).read_text(encoding="utf-8")
+    code, said = run("predict", out, str(table))
+    assert code == 0
+    assert set(said.split()[1:]) == {"drug", "none"}
+
+
+def test_survival_from_a_file(table: Path, tmp_path: Path) -> None:
+    """The tree is shown with medians, tried on rows held out, saved and reported."""
+    out, report = str(tmp_path / "survival.json"), str(tmp_path / "survival.html")
+    drop = [part for name in ("given", "result", "chance") for part in ("--drop", name)]
+    columns = ["--time", "days", "--event", "died", *drop, "--holdout", "0.3", "--depth", "1"]
+    code, said = run("fit", str(table), "--task", "survival", *columns, "--out", out, "--report", report)
+    assert code == 0, said
+    assert "median" in said
+    assert "concordance" in said
+    model = load(out)
+    assert isinstance(model, OptimalSurvivalTree)
+    risks = model.predict(pd.DataFrame({"age": [30, 70], "site": ["n", "n"]}))
+    assert risks[1] > 2 * risks[0]
+    assert "Survival in the leaves" in Path(report).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--task", "policy", "--treatment", "given"], "--task policy needs --outcome"),
+        (["--task", "survival", "--time", "days"], "--task survival needs --event"),
+        (["--task", "policy", "--treatment", "given", "--outcome", "given"], "name one column"),
+        (["--target", "given", "--time", "days"], "--time goes with --task survival"),
+        (["--task", "survival", "--time", "days", "--event", "site"], "0 and 1"),
+        (["--task", "survival", "--time", "days", "--event", "died", "--target", "age"], "--target is not for"),
+        (["--task", "survival", "--time", "hours", "--event", "died"], "hours"),
+        ([], "--target is missing"),
+        (
+            ["--task", "policy", "--treatment", "given", "--outcome", "result", "--holdout", "0.3"],
+            "--holdout is not for",
+        ),
+        (["--task", "survival", "--time", "days", "--event", "died", "--memory-limit", "1GB"], "needs rows in memory"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(table: Path, arguments: list[str], words: str) -> None:
+    """In a sentence that names the option."""
+    code, said = run("fit", str(table), *arguments)
+    assert code != 0
+    assert words in said
