@@ -14,6 +14,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -57,13 +58,16 @@ template <typename T> auto to_numpy(std::vector<T> &&vector, std::size_t n_rows,
 }
 
 /// Runs a kernel call on a thread of its own, so that this one can look for Ctrl-C; true when it came. The call is then
-/// asked to stop through `cancelled` and still returns what it has.
-template <typename Call> bool interruptibly(std::atomic<bool> &cancelled, const Call &call) {
+/// asked to stop through `cancelled` and still returns what it has. Now and then, with the interpreter held, `report`
+/// is called; what it raises ends the call as well, and is raised here.
+template <typename Call>
+bool interruptibly(std::atomic<bool> &cancelled, const Call &call, const std::function<void()> &report = nullptr) {
     std::mutex mutex;
     std::condition_variable finished;
     bool done = false;
     bool interrupted = false;
     std::exception_ptr error;
+    std::exception_ptr raised;
     nb::gil_scoped_release release;
     std::thread worker([&] {
         try {
@@ -86,11 +90,22 @@ template <typename Call> bool interruptibly(std::atomic<bool> &cancelled, const 
                     interrupted = true;
                     cancelled = true;
                 }
+                if (report && !cancelled) {
+                    try {
+                        report();
+                    } catch (...) {
+                        raised = std::current_exception();
+                        cancelled = true;
+                    }
+                }
             }
             lock.lock();
         }
     }
     worker.join();
+    if (raised) {
+        std::rethrow_exception(raised);
+    }
     if (error) {
         std::rethrow_exception(error);
     }

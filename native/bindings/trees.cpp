@@ -3,18 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <tuple>
 
-#include "data/joint_counts.hpp"
 #include "trees/any_depth.hpp"
 #include "trees/binary.hpp"
 #include "trees/distant_tables.hpp"
 #include "trees/general_fronts.hpp"
 #include "trees/general_nearby.hpp"
 #include "trees/general_search.hpp"
+#include "trees/joint_counts.hpp"
 #include "trees/kernels.hpp"
 #include "trees/search.hpp"
 #include "trees/sum_search.hpp"
@@ -55,20 +57,79 @@ nb::tuple search_answer(const omtree::SearchResult &result, bool interrupted) {
                           result.statistics.subproblems, result.statistics.cache_hits, result.statistics.cache_entries);
 }
 
-omtree::SearchFeature search_feature(const std::string &family, int n_codes, bool has_missing,
-                                     const std::vector<int> &order, const std::uint8_t *codes) {
-    omtree::SearchFeature feature;
-    feature.n_codes = n_codes;
-    feature.family = family == "interval" ? omtree::Family::interval
-                     : family == "subset" ? omtree::Family::subset
-                     : family == "run"    ? omtree::Family::run
-                     : family == "single" ? omtree::Family::single
-                                          : omtree::Family::value;
-    feature.has_missing = has_missing;
-    feature.order.assign(order.begin(), order.end());
-    feature.codes = codes;
-    return feature;
-}
+/// Feature, codes of the children, free code, children, leaf, closed features, labels; the features by their places.
+using Forced = std::vector<
+    std::tuple<int, std::vector<std::vector<int>>, int, std::vector<int>, bool, std::vector<bool>, std::vector<bool>>>;
+
+/// What every search for trees is told besides the rows and their loss: features and how their codes may be grouped,
+/// which trees are looked for, and for how long.
+struct TreeTask {
+    std::vector<int> columns; ///< where the codes of each feature are
+    std::vector<int> n_codes;
+    std::vector<std::string> families;
+    std::vector<bool> has_missing;
+    std::vector<std::vector<int>> orders;
+    Forced forced; ///< a part of the tree that is given, to searches that can keep to it
+    int max_depth;
+    int max_leaves;
+    double min_support;
+    bool binary;
+    int max_children;
+    int n_threads;
+    std::size_t cache_bytes;
+    double seconds;
+    bool use_bounds;
+    bool use_cache;
+    bool every_size;
+    nb::object progress; ///< told the best loss, a bound, and how many of how many branches of the root are done
+
+    /// The problem as far as it is told here.
+    template <typename Problem> Problem problem(const Matrix<std::uint8_t> *codes) const {
+        Problem made;
+        static_cast<omtree::SearchOptions &>(made) = {
+            max_depth, max_leaves,  min_support, binary,    binary ? 2 : max_children,
+            n_threads, cache_bytes, use_bounds,  use_cache, every_size};
+        made.features = features(codes);
+        return made;
+    }
+
+    /// The features, with their codes where there are rows.
+    std::vector<omtree::SearchFeature> features(const Matrix<std::uint8_t> *codes) const {
+        std::vector<omtree::SearchFeature> found(columns.size());
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const std::string &family = families[i];
+            found[i].n_codes = n_codes[i];
+            found[i].family = family == "interval" ? omtree::Family::interval
+                              : family == "subset" ? omtree::Family::subset
+                              : family == "run"    ? omtree::Family::run
+                              : family == "single" ? omtree::Family::single
+                                                   : omtree::Family::value;
+            found[i].has_missing = has_missing[i];
+            found[i].order.assign(orders[i].begin(), orders[i].end());
+            found[i].codes = codes == nullptr ? nullptr : codes->data() + columns[i] * codes->shape(1);
+        }
+        return found;
+    }
+
+    /// Runs a search within its time, and tells how far it is; true when Ctrl-C came.
+    template <typename Search> bool run(omtree::Control &control, const Search &search) const {
+        control.until = moment(seconds);
+        std::function<void()> report;
+        if (!progress.is_none()) {
+            report = [this, &control, next = std::chrono::steady_clock::now() + pause]() mutable {
+                if (std::chrono::steady_clock::now() < next) {
+                    return;
+                }
+                const omtree::Standing &standing = control.standing;
+                progress(standing.best.load(), standing.bound.load(), standing.done.load(), standing.branches.load());
+                next = std::chrono::steady_clock::now() + pause;
+            };
+        }
+        return interruptibly(control.cancelled, search, report);
+    }
+
+    static constexpr std::chrono::milliseconds pause{250};
+};
 
 /// Which sums decide the loss of a leaf, and how.
 void set_loss(const nb::tuple &parts, int n_sums, omtree::SearchProblem &problem) {
@@ -91,18 +152,10 @@ void bind_search(nb::module_ &m) {
     m.def("kernels_in_use", [] { return std::string(omtree::kernels().name); });
     m.def(
         "search_trees",
-        [](Matrix<std::uint8_t> codes, Matrix<double> counts, const nb::tuple &loss, const std::vector<int> &columns,
-           const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
-           int max_leaves, double min_support, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
-           double seconds, bool use_bounds, bool use_cache, const std::string &counting, bool every_size,
-           const std::optional<Prices> &prices, double leaf_price) -> nb::object {
-            omtree::SearchProblem problem;
+        [](Matrix<std::uint8_t> codes, Matrix<double> counts, const nb::tuple &loss, const TreeTask &task,
+           const std::string &counting, const std::optional<Prices> &prices, double leaf_price) -> nb::object {
+            auto problem = task.problem<omtree::SearchProblem>(&codes);
             set_loss(loss, static_cast<int>(counts.shape(1)), problem);
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
-                                                          codes.data() + columns[i] * codes.shape(1)));
-            }
             problem.n_rows = counts.shape(0);
             problem.counts = {counts.data(), counts.size()};
             problem.whole_weights = true;
@@ -110,16 +163,6 @@ void bind_search(nb::module_ &m) {
                 const bool weight = static_cast<int>(i % counts.shape(1)) < problem.n_weights;
                 problem.whole_weights &= !weight || problem.counts[i] == std::floor(problem.counts[i]);
             }
-            problem.max_depth = max_depth;
-            problem.max_leaves = max_leaves;
-            problem.min_support = min_support;
-            problem.binary = binary;
-            problem.max_children = binary ? 2 : max_children;
-            problem.n_threads = n_threads;
-            problem.cache_bytes = cache_bytes;
-            problem.use_bounds = use_bounds;
-            problem.use_cache = use_cache;
-            problem.every_size = every_size;
             problem.counting = counting == "bits"        ? omtree::Counting::bits
                                : counting == "histogram" ? omtree::Counting::histogram
                                : counting == "tables"    ? omtree::Counting::tables
@@ -136,20 +179,16 @@ void bind_search(nb::module_ &m) {
                 return nb::none();
             }
             omtree::Control control;
-            control.until = moment(seconds);
             omtree::SearchResult result;
-            const bool interrupted = interruptibly(control.cancelled, [&] {
+            const bool interrupted = task.run(control, [&] {
                 result = leaf_price > 0.0 ? omtree::AnyDepthSearch(problem, leaf_price, control).run()
                          : prices         ? omtree::BinarySearch(problem, paid, control).run()
                                           : omtree::search_trees(problem, control);
             });
             return search_answer(result, interrupted);
         },
-        nb::arg("codes"), nb::arg("counts"), nb::arg("loss"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"),
-        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
-        nb::arg("min_support"), nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"),
-        nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("counting"),
-        nb::arg("every_size"), nb::arg("prices").none(), nb::arg("leaf_price") = 0.0);
+        nb::arg("codes"), nb::arg("counts"), nb::arg("loss"), nb::arg("task"), nb::kw_only(), nb::arg("counting"),
+        nb::arg("prices").none(), nb::arg("leaf_price") = 0.0);
 }
 
 /// Rows that Python knows how to count.
@@ -201,60 +240,33 @@ void bind_joint_counts(nb::module_ &m) {
           });
     m.def(
         "search_tables",
-        [](nb::callable tables, Vector<double> totals, const nb::tuple &loss, const std::vector<int> &n_codes,
-           const std::vector<std::string> &families, const std::vector<bool> &has_missing,
-           const std::vector<std::vector<int>> &orders, int max_depth, int max_leaves, double min_support, bool binary,
-           int max_children, int n_threads, std::size_t cache_bytes, std::size_t table_bytes, double seconds,
-           bool whole, bool every_size) {
-            omtree::SearchProblem problem;
+        [](nb::callable tables, Vector<double> totals, const nb::tuple &loss, const TreeTask &task,
+           std::size_t table_bytes, bool whole) {
+            auto problem = task.problem<omtree::SearchProblem>(nullptr);
             set_loss(loss, static_cast<int>(totals.size()), problem);
-            for (std::size_t i = 0; i < n_codes.size(); ++i) {
-                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i], nullptr));
-            }
             problem.n_rows = 1;
             problem.counts = view(totals);
             problem.whole_weights = whole;
-            problem.max_depth = max_depth;
-            problem.max_leaves = max_leaves;
-            problem.min_support = min_support;
-            problem.binary = binary;
-            problem.max_children = binary ? 2 : max_children;
-            problem.n_threads = n_threads;
-            problem.cache_bytes = cache_bytes;
-            problem.every_size = every_size;
             const auto control = std::make_shared<omtree::Control>();
-            control->until = moment(seconds);
             CalledSource source(std::move(tables), control);
             omtree::SearchResult result;
-            const bool interrupted = interruptibly(
-                control->cancelled, [&] { result = omtree::search_tables(problem, source, table_bytes, *control); });
+            const bool interrupted =
+                task.run(*control, [&] { result = omtree::search_tables(problem, source, table_bytes, *control); });
             return search_answer(result, interrupted);
         },
-        nb::arg("tables"), nb::arg("totals"), nb::arg("loss"), nb::kw_only(), nb::arg("n_codes"), nb::arg("families"),
-        nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
-        nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
-        nb::arg("table_bytes"), nb::arg("seconds"), nb::arg("whole"), nb::arg("every_size"));
+        nb::arg("tables"), nb::arg("totals"), nb::arg("loss"), nb::arg("task"), nb::kw_only(), nb::arg("table_bytes"),
+        nb::arg("whole"));
 }
 
-/// Feature, codes of the children, free code, children, leaf, closed features, labels; the features by their places.
-using Forced = std::vector<
-    std::tuple<int, std::vector<std::vector<int>>, int, std::vector<int>, bool, std::vector<bool>, std::vector<bool>>>;
-
 omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const omtree::RuleJudge &judge,
-                                       const std::vector<int> &columns, const std::vector<int> &n_codes,
-                                       const std::vector<std::string> &families, const std::vector<bool> &has_missing,
-                                       const std::vector<std::vector<int>> &orders, const Forced &forced) {
+                                       const TreeTask &task) {
     if (codes.shape(1) != judge.n_rows()) {
         throw nb::value_error("codes and judge differ in the number of rows");
     }
-    omtree::GeneralProblem problem;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
-                                                  codes.data() + columns[i] * codes.shape(1)));
-    }
-    problem.columns = columns;
+    auto problem = task.problem<omtree::GeneralProblem>(&codes);
+    problem.columns = task.columns;
     problem.judge = &judge;
-    for (const auto &[feature, parts, free_code, children, leaf, closed, labels] : forced) {
+    for (const auto &[feature, parts, free_code, children, leaf, closed, labels] : task.forced) {
         omtree::ForcedNode &node = problem.forced.emplace_back();
         node.feature = feature;
         for (const std::vector<int> &part : parts) {
@@ -276,100 +288,51 @@ omtree::GeneralProblem general_problem(const Matrix<std::uint8_t> &codes, const 
 void bind_general_search(nb::module_ &m) {
     m.def(
         "search_general",
-        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const std::vector<int> &columns,
-           const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, const Forced &forced,
-           int max_depth, int max_leaves, bool binary, int max_children, int n_threads, std::size_t cache_bytes,
-           double seconds, bool use_bounds, bool use_cache) {
-            omtree::GeneralProblem problem =
-                general_problem(codes, judge, columns, n_codes, families, has_missing, orders, forced);
-            problem.max_depth = max_depth;
-            problem.max_leaves = max_leaves;
-            problem.binary = binary;
-            problem.max_children = binary ? 2 : max_children;
-            problem.n_threads = n_threads;
-            problem.cache_bytes = cache_bytes;
-            problem.use_bounds = use_bounds;
-            problem.use_cache = use_cache;
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const TreeTask &task) {
+            const omtree::GeneralProblem problem = general_problem(codes, judge, task);
             omtree::Control control;
-            control.until = moment(seconds);
             omtree::SearchResult result;
-            const bool interrupted =
-                interruptibly(control.cancelled, [&] { result = omtree::search_general(problem, control); });
+            const bool interrupted = task.run(control, [&] { result = omtree::search_general(problem, control); });
             return search_answer(result, interrupted);
         },
-        nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"),
-        nb::arg("has_missing"), nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"), nb::arg("max_leaves"),
-        nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
-        nb::arg("use_bounds"), nb::arg("use_cache"));
+        nb::arg("codes"), nb::arg("judge"), nb::arg("task"));
 }
 
 void bind_sum_search(nb::module_ &m) {
     m.def(
         "search_sums",
         [](Matrix<std::uint8_t> codes, Matrix<double> statistics, const std::string &loss,
-           const std::vector<int> &columns, const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, int max_depth,
-           int max_leaves, double min_support, bool binary, int n_threads, std::size_t cache_bytes, double seconds,
-           bool use_bounds, bool use_cache, bool every_size) -> nb::object {
+           const TreeTask &task) -> nb::object {
             if (statistics.shape(1) != 3 || statistics.shape(0) != codes.shape(1)) {
                 throw nb::value_error("search_sums: statistics must have three columns and a row per row of the table");
             }
-            omtree::SearchProblem problem;
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                problem.features.push_back(search_feature(families[i], n_codes[i], has_missing[i], orders[i],
-                                                          codes.data() + columns[i] * codes.shape(1)));
-            }
+            auto problem = task.problem<omtree::SearchProblem>(&codes);
             problem.n_rows = statistics.shape(0);
-            problem.max_depth = max_depth;
-            problem.max_leaves = max_leaves;
-            problem.min_support = min_support;
-            problem.binary = binary;
-            problem.n_threads = n_threads;
-            problem.cache_bytes = cache_bytes;
-            problem.use_bounds = use_bounds;
-            problem.use_cache = use_cache;
-            problem.every_size = every_size;
             const std::span<const double> sums{statistics.data(), statistics.size()};
             if (!omtree::SumSearch::suits(problem, sums)) {
                 return nb::none();
             }
             omtree::Control control;
-            control.until = moment(seconds);
             omtree::SearchResult result;
-            const bool interrupted = interruptibly(control.cancelled, [&] {
+            const bool interrupted = task.run(control, [&] {
                 const auto kind = loss == "squared" ? omtree::SumLoss::squared : omtree::SumLoss::poisson;
                 result = omtree::SumSearch(problem, sums, kind, control).run();
             });
             return search_answer(result, interrupted);
         },
-        nb::arg("codes"), nb::arg("statistics"), nb::kw_only(), nb::arg("loss"), nb::arg("columns"), nb::arg("n_codes"),
-        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("max_depth"), nb::arg("max_leaves"),
-        nb::arg("min_support"), nb::arg("binary"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
-        nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("every_size"));
+        nb::arg("codes"), nb::arg("statistics"), nb::arg("loss"), nb::arg("task"));
 }
 
 void bind_fronts(nb::module_ &m) {
     m.def(
         "attainable_vectors",
         [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, Matrix<double> costs,
-           nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> forms,
+           nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> forms, const TreeTask &trees,
            const std::vector<std::string> &sense, double test_weight, Matrix<double> demands, Vector<double> at_least,
-           double budget, double least, std::size_t most_vectors, const std::vector<int> &columns,
-           const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, const Forced &forced,
-           int max_depth, int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds,
-           bool use_bounds, bool use_cache) {
+           double budget, double least, std::size_t most_vectors) {
             using Sense = omtree::FrontTask::Sense;
             omtree::FrontTask task;
-            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders, forced);
-            task.problem.max_depth = max_depth;
-            task.problem.max_leaves = max_leaves;
-            task.problem.binary = binary;
-            task.problem.max_children = binary ? 2 : max_children;
-            task.problem.cache_bytes = cache_bytes;
-            task.problem.use_bounds = use_bounds;
-            task.problem.use_cache = use_cache;
+            task.problem = general_problem(codes, judge, trees);
             task.n_forms = static_cast<int>(forms.shape(0));
             task.n_strata = static_cast<int>(forms.shape(1));
             task.n_labels = static_cast<int>(forms.shape(2));
@@ -390,40 +353,36 @@ void bind_fronts(nb::module_ &m) {
             task.least = least;
             task.most_vectors = most_vectors;
             omtree::Control control;
-            control.until = moment(seconds);
             omtree::FrontResult result;
-            const bool interrupted =
-                interruptibly(control.cancelled, [&] { result = omtree::attainable_vectors(task, control); });
+            const bool interrupted = trees.run(control, [&] { result = omtree::attainable_vectors(task, control); });
             return nb::make_tuple(to_numpy(std::move(result.vectors)), to_numpy(std::move(result.losses)),
                                   to_numpy(std::move(result.leaves)), trees_as_lists(result.trees), result.best,
                                   result.finished, result.overflow, interrupted);
         },
-        nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::kw_only(), nb::arg("sense"),
-        nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"), nb::arg("least"),
-        nb::arg("most_vectors"), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"),
-        nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("binary"),
-        nb::arg("max_children"), nb::arg("cache_bytes"), nb::arg("seconds"), nb::arg("use_bounds"),
-        nb::arg("use_cache"));
+        nb::arg("codes"), nb::arg("judge"), nb::arg("costs"), nb::arg("forms"), nb::arg("task"), nb::kw_only(),
+        nb::arg("sense"), nb::arg("test_weight"), nb::arg("demands"), nb::arg("at_least"), nb::arg("budget"),
+        nb::arg("least"), nb::arg("most_vectors"));
+}
+
+void bind_task(nb::module_ &m) {
+    nb::class_<TreeTask>(m, "TreeTask")
+        .def(nb::init<std::vector<int>, std::vector<int>, std::vector<std::string>, std::vector<bool>,
+                      std::vector<std::vector<int>>, Forced, int, int, double, bool, int, int, std::size_t, double,
+                      bool, bool, bool, nb::object>(),
+             nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"),
+             nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
+             nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
+             nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("every_size"),
+             nb::arg("progress").none());
 }
 
 void bind_nearby(nb::module_ &m) {
     m.def(
         "nearby_trees",
-        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, std::size_t most_trees, double known, double cap,
-           bool trivial, bool shapes, std::size_t room, const std::vector<int> &columns,
-           const std::vector<int> &n_codes, const std::vector<std::string> &families,
-           const std::vector<bool> &has_missing, const std::vector<std::vector<int>> &orders, const Forced &forced,
-           int max_depth, int max_leaves, bool binary, int max_children, std::size_t cache_bytes, double seconds,
-           bool use_bounds, bool use_cache) {
+        [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const TreeTask &trees, std::size_t most_trees,
+           double known, double cap, bool trivial, bool shapes, std::size_t room) {
             omtree::NearbyTask task;
-            task.problem = general_problem(codes, judge, columns, n_codes, families, has_missing, orders, forced);
-            task.problem.max_depth = max_depth;
-            task.problem.max_leaves = max_leaves;
-            task.problem.binary = binary;
-            task.problem.max_children = binary ? 2 : max_children;
-            task.problem.cache_bytes = cache_bytes;
-            task.problem.use_bounds = use_bounds;
-            task.problem.use_cache = use_cache;
+            task.problem = general_problem(codes, judge, trees);
             task.most_trees = most_trees;
             task.known = known;
             task.cap = cap;
@@ -431,24 +390,20 @@ void bind_nearby(nb::module_ &m) {
             task.shapes = shapes;
             task.room = room;
             omtree::Control control;
-            control.until = moment(seconds);
             omtree::NearbyResult result;
-            const bool interrupted =
-                interruptibly(control.cancelled, [&] { result = omtree::nearby_trees(task, control); });
+            const bool interrupted = trees.run(control, [&] { result = omtree::nearby_trees(task, control); });
             return nb::make_tuple(to_numpy(std::move(result.losses)), to_numpy(std::move(result.leaves)),
                                   to_numpy(std::move(result.marks)), trees_as_lists(result.trees), result.reached,
                                   result.finished, result.overflow, result.exhausted, interrupted);
         },
-        nb::arg("codes"), nb::arg("judge"), nb::kw_only(), nb::arg("most_trees"), nb::arg("known"), nb::arg("cap"),
-        nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"), nb::arg("columns"), nb::arg("n_codes"),
-        nb::arg("families"), nb::arg("has_missing"), nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"),
-        nb::arg("max_leaves"), nb::arg("binary"), nb::arg("max_children"), nb::arg("cache_bytes"), nb::arg("seconds"),
-        nb::arg("use_bounds"), nb::arg("use_cache"));
+        nb::arg("codes"), nb::arg("judge"), nb::arg("task"), nb::kw_only(), nb::arg("most_trees"), nb::arg("known"),
+        nb::arg("cap"), nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"));
 }
 
 } // namespace
 
 void bind_trees(nb::module_ &m) {
+    bind_task(m);
     bind_search(m);
     bind_joint_counts(m);
     bind_general_search(m);

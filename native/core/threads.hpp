@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "trees/search.hpp"
+#include "core/control.hpp"
 
 namespace omtree {
 
@@ -25,6 +25,8 @@ template <typename Score> std::vector<int> in_order_of(const std::vector<Score> 
 /// Threads take the branches one after the other in this order: `work(thread, branch)`. False when one had to stop.
 template <typename Work>
 bool share_out(const std::vector<int> &order, int n_threads, Control &control, const Work &work) {
+    control.standing.done = 0;
+    control.standing.branches = order.size();
     std::atomic<std::size_t> next{0};
     std::atomic<bool> complete{true};
     std::mutex mutex;
@@ -33,6 +35,7 @@ bool share_out(const std::vector<int> &order, int n_threads, Control &control, c
         try {
             for (std::size_t i = next++; i < order.size(); i = next++) {
                 work(thread, order[i]);
+                ++control.standing.done;
             }
         } catch (const Stopped &) {
             complete = false;

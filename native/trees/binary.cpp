@@ -158,6 +158,8 @@ bool BinarySearch::try_columns(int depth, const std::vector<std::unique_ptr<Work
             }
         }
         workers[thread]->try_column(root_, {}, depth, sizes, context, place, unlimited, best);
+        const std::lock_guard lock(mutex);
+        control_.standing.found(best.loss.back());
     });
     score.assign(root_.n_columns(), infinity);
     for (const int column : context.solved) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "data/joint_store.hpp"
+#include "trees/joint_store.hpp"
 #include "trees/multiway.hpp"
 
 namespace omtree {

@@ -1,12 +1,9 @@
 #include "trees/general_search.hpp"
 
 #include <algorithm>
-#include <exception>
-#include <functional>
 #include <mutex>
-#include <numeric>
-#include <thread>
 
+#include "core/threads.hpp"
 #include "trees/general_searcher.hpp"
 
 namespace omtree {
@@ -137,51 +134,24 @@ class Run {
 
   private:
     bool solve_depth(int depth, int budget) {
-        std::atomic<int> next{0};
-        std::atomic<bool> complete{true};
-        std::mutex mutex;
-        std::exception_ptr error;
         const std::vector<double> unlimited(budget + 1, infinity);
-        std::vector<int> order(shared_.n_features);
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return best_.score[a] < best_.score[b]; });
-        const auto work = [&](Searcher &searcher) {
-            try {
-                for (int i = next++; i < shared_.n_features; i = next++) {
-                    Values mine;
-                    {
-                        const std::lock_guard lock(mutex);
-                        mine = best_;
-                    }
-                    searcher.try_feature(shared_.rows, depth, budget, order[i], unlimited, mine, true);
-                    const std::lock_guard lock(mutex);
-                    merge(mine);
-                    best_.score[order[i]] = mine.score[order[i]];
-                }
-            } catch (const Stopped &) {
-                complete = false;
-            } catch (...) {
-                const std::lock_guard lock(mutex);
-                error = std::current_exception();
-                control_.stop = true;
-            }
-        };
         const int n_threads = depth < 2 ? 1 : std::clamp(problem_.n_threads, 1, std::max(1, shared_.n_features));
-        std::vector<std::thread> threads;
-        for (int i = 1; i < n_threads; ++i) {
-            if (i == static_cast<int>(searchers_.size())) {
-                searchers_.push_back(std::make_unique<Searcher>(shared_, control_));
+        while (static_cast<int>(searchers_.size()) < n_threads) {
+            searchers_.push_back(std::make_unique<Searcher>(shared_, control_));
+        }
+        std::mutex mutex;
+        return share_out(in_order_of(best_.score), n_threads, control_, [&](int thread, int feature) {
+            Values mine;
+            {
+                const std::lock_guard lock(mutex);
+                mine = best_;
             }
-            threads.emplace_back(work, std::ref(*searchers_[i]));
-        }
-        work(*searchers_[0]);
-        for (std::thread &thread : threads) {
-            thread.join();
-        }
-        if (error) {
-            std::rethrow_exception(error);
-        }
-        return complete;
+            searchers_[thread]->try_feature(shared_.rows, depth, budget, feature, unlimited, mine, true);
+            const std::lock_guard lock(mutex);
+            merge(mine);
+            best_.score[feature] = mine.score[feature];
+            control_.standing.found(best_.loss[budget]);
+        });
     }
 
     void merge(const Values &mine) {

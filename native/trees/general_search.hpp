@@ -20,18 +20,11 @@ struct ForcedNode {
     std::vector<char> labels;                        ///< what it may predict as a leaf; empty: anything
 };
 
-struct GeneralProblem {
+/// The least support and what else is asked of a leaf, the judge knows.
+struct GeneralProblem : SearchOptions {
     std::vector<SearchFeature> features; ///< in graph order
     std::vector<int> columns;            ///< the number by which the judge knows each of them
     const RuleJudge *judge = nullptr;
-    int max_depth = 0;
-    int max_leaves = 1;
-    bool binary = false;
-    int max_children = 0; ///< 0: no limit
-    int n_threads = 1;
-    std::size_t cache_bytes = 0;
-    bool use_bounds = true;
-    bool use_cache = true;
     std::vector<ForcedNode> forced; ///< the root first; empty: nothing is given
 };
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "data/joint_bits.hpp"
+#include "trees/joint_bits.hpp"
 
 namespace omtree {
 namespace {

@@ -95,6 +95,7 @@ template <typename Count> class Run {
         // Shallow trees first: they are nearly free, they bound the deep ones, and of equal trees they are simpler.
         depth_of_.assign(budget + 1, 0);
         score_.assign(problem_.features.size(), 0.0);
+        control_.standing.bound = floor_;
         const double enough = problem_.use_bounds ? floor_ + shared_.cost.tolerance() : -infinity;
         for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
             // A tree of this depth has more leaves than that.
@@ -177,6 +178,7 @@ template <typename Count> class Run {
                 incumbent_loss_ = known_.loss;
                 incumbent_ = known_.nodes;
             }
+            control_.standing.found(known_.loss);
             for (int m = std::max(1, known_.leaves); m <= budget; ++m) {
                 best.loss[m] = std::min(best.loss[m], known_.loss);
             }
@@ -236,6 +238,7 @@ template <typename Count> class Run {
             const std::lock_guard lock(mutex);
             merge(mine, best);
             score_[feature] = mine.score[feature];
+            control_.standing.found(best.loss[budget]);
         });
     }
 

@@ -1,18 +1,14 @@
 // Exact search for the best multiway tree: what it is asked and what it answers.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "core/control.hpp"
 #include "loss/additive.hpp"
 
 namespace omtree {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// How the codes of a feature may be grouped into children.
 enum class Family : std::uint8_t {
@@ -33,15 +29,8 @@ struct SearchFeature {
 
 enum class Counting : std::uint8_t { automatic, bits, histogram, tables };
 
-struct SearchProblem {
-    std::vector<SearchFeature> features; ///< in graph order
-    std::size_t n_rows = 0;
-    int n_classes = 0;              ///< kinds of sample: their true class, or finer; or sums that the loss is made of
-    int n_weights = 0;              ///< the first so many of these add up to the weight
-    std::span<const double> counts; ///< n_rows x n_classes
-    bool whole_weights = false;     ///< whether every row weighs a whole number
-    Loss loss = Loss::linear;
-    std::span<const double> costs; ///< where linear: n_classes x n_labels, [true, predicted]; none below zero
+/// Which trees are looked for, and how.
+struct SearchOptions {
     int max_depth = 0;
     int max_leaves = 1;
     double min_support = 0.0;
@@ -51,8 +40,19 @@ struct SearchProblem {
     std::size_t cache_bytes = 0;
     bool use_bounds = true;
     bool use_cache = true;
-    Counting counting = Counting::automatic;
     bool every_size = true; ///< false: only the best tree of any size
+};
+
+struct SearchProblem : SearchOptions {
+    std::vector<SearchFeature> features; ///< in graph order
+    std::size_t n_rows = 0;
+    int n_classes = 0;              ///< kinds of sample: their true class, or finer; or sums that the loss is made of
+    int n_weights = 0;              ///< the first so many of these add up to the weight
+    std::span<const double> counts; ///< n_rows x n_classes
+    bool whole_weights = false;     ///< whether every row weighs a whole number
+    Loss loss = Loss::linear;
+    std::span<const double> costs; ///< where linear: n_classes x n_labels, [true, predicted]; none below zero
+    Counting counting = Counting::automatic;
 
     /// How many labels a leaf may choose from.
     int n_labels() const { return costs.empty() ? n_classes : static_cast<int>(costs.size()) / n_classes; }
@@ -68,16 +68,6 @@ struct SearchProblem {
     /// Whether a row has all sums at once, rather than the weight of one class or a few.
     bool sums_together() const { return n_weights < n_classes; }
     LossTerms terms() const { return {n_classes, n_weights, n_labels(), costs.data(), nullptr}; }
-};
-
-/// Thrown inside the search when it has to end.
-struct Stopped {};
-
-/// When to stop early: a moment, or a flag that another thread sets.
-struct Control {
-    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
-    std::atomic<bool> cancelled{false};
-    std::atomic<bool> stop{false}; ///< set by the search itself once either holds
 };
 
 /// A node of a tree in preorder; `branches` are pairs (codes that occur, position of the child).

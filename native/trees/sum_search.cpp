@@ -152,6 +152,8 @@ SearchResult SumSearch::run() {
     }
     double least = 0.0;
     total(everything_, &least);
+    const double known = std::accumulate(rest_.begin(), rest_.end(), 0.0);
+    control_.standing.bound = std::max(0.0, known + least);
     // Shallow trees first: they are nearly free, and there is one to return when the time is up.
     for (int depth = std::min(2, problem_.max_depth);
          depth <= problem_.max_depth && result.finished && layout_.n_columns > 0; ++depth) {
@@ -161,15 +163,38 @@ SearchResult SumSearch::run() {
         best.widen(n_sizes(depth));
         result.finished = solve_root(depth, best);
         reached = depth;
+        // Of a depth that is not done there may be no time to build what was found.
+        control_.standing.found(result.finished ? known + best.loss.back() : infinity);
+        if (result.finished && depth < problem_.max_depth) {
+            keep(best, depth);
+        }
     }
     best.widen(n_sizes(problem_.max_depth));
-    const double known = std::accumulate(rest_.begin(), rest_.end(), 0.0);
     result.statistics = statistics_;
     result.statistics.cache_entries = cache_.size();
     const double bound = known + (result.finished ? best.loss.back() : least);
     build_all(best, reached, result);
+    if (kept_loss_ < result.losses.back()) {
+        result.losses.back() = kept_loss_;
+        result.trees.back() = std::move(kept_);
+    }
     result.bound = result.finished ? result.losses.back() : std::min(std::max(0.0, bound), result.losses.back());
     return result;
+}
+
+/// Keeps the best tree of a depth that is done, in case there is no time to build a deeper one.
+void SumSearch::keep(const SumValues &best, int depth) {
+    if (control_.until == std::chrono::steady_clock::time_point::max() || best.loss.back() == infinity) {
+        return;
+    }
+    SumWorker worker(*this, cache_, control_);
+    SearchTree tree;
+    double loss = 0.0;
+    build(worker, everything_, {}, depth, best.sizes(), &best, tree, loss);
+    if (loss < kept_loss_) {
+        kept_loss_ = loss;
+        kept_ = std::move(tree);
+    }
 }
 
 bool SumSearch::solve_root(int depth, SumValues &best) {

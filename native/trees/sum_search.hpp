@@ -72,6 +72,7 @@ class SumSearch {
     double whole_leaf(const SampleRows &rows) const;
     SampleRows side(const SampleRows &rows, int column, bool inside) const;
     bool solve_root(int depth, SumValues &best);
+    void keep(const SumValues &best, int depth);
     void build_all(const SumValues &best, int depth, SearchResult &result);
     int build(class SumWorker &worker, const SampleRows &rows, const ConditionSet &path, int depth, int leaves,
               const SumValues *known, SearchTree &tree, double &total);
@@ -79,6 +80,8 @@ class SumSearch {
     const SearchProblem &problem_;
     SumLoss loss_;
     Control &control_;
+    SearchTree kept_; ///< of the depths that are done
+    double kept_loss_ = infinity;
     bool any_size_; ///< whether the limit on leaves cannot bind, and no other size than the last is wanted
     double support_ = 0.0;
     double tolerance_ = 0.0;

@@ -40,27 +40,8 @@ def count_joint(
     n_classes: int,
     tables: npt.NDArray[np.float64],
 ) -> None: ...
-def search_tables(
-    tables: Callable[[npt.NDArray[np.int32], Callable[[], bool]], npt.NDArray[np.float64] | None],
-    totals: npt.NDArray[np.float64],
-    loss: tuple[str, int, int, int, npt.NDArray[np.float64]],
-    *,
-    n_codes: Sequence[int],
-    families: Sequence[str],
-    has_missing: Sequence[bool],
-    orders: Sequence[Sequence[int]],
-    max_depth: int,
-    max_leaves: int,
-    min_support: float,
-    binary: bool,
-    max_children: int,
-    n_threads: int,
-    cache_bytes: int,
-    table_bytes: int,
-    seconds: float,
-    whole: bool,
-    every_size: bool,
-) -> tuple[
+
+_SearchAnswer = tuple[
     list[float],
     list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],
     float,
@@ -69,7 +50,41 @@ def search_tables(
     int,
     int,
     int,
-]: ...
+]
+
+class TreeTask:
+    def __init__(
+        self,
+        *,
+        columns: Sequence[int],
+        n_codes: Sequence[int],
+        families: Sequence[str],
+        has_missing: Sequence[bool],
+        orders: Sequence[Sequence[int]],
+        forced: Sequence[tuple[Any, ...]],
+        max_depth: int,
+        max_leaves: int,
+        min_support: float,
+        binary: bool,
+        max_children: int,
+        n_threads: int,
+        cache_bytes: int,
+        seconds: float,
+        use_bounds: bool,
+        use_cache: bool,
+        every_size: bool,
+        progress: Callable[[float, float, int, int], None] | None,
+    ) -> None: ...
+
+def search_tables(
+    tables: Callable[[npt.NDArray[np.int32], Callable[[], bool]], npt.NDArray[np.float64] | None],
+    totals: npt.NDArray[np.float64],
+    loss: tuple[str, int, int, int, npt.NDArray[np.float64]],
+    task: TreeTask,
+    *,
+    table_bytes: int,
+    whole: bool,
+) -> _SearchAnswer: ...
 def sweep_instructions() -> str: ...
 def search_cuts(
     views: npt.NDArray[np.float64],
@@ -114,39 +129,12 @@ def search_trees(
     codes: npt.NDArray[np.uint8],
     counts: npt.NDArray[np.float64],
     loss: tuple[str, int, int, int, npt.NDArray[np.float64]],
+    task: TreeTask,
     *,
-    columns: Sequence[int],
-    n_codes: Sequence[int],
-    families: Sequence[str],
-    has_missing: Sequence[bool],
-    orders: Sequence[Sequence[int]],
-    max_depth: int,
-    max_leaves: int,
-    min_support: float,
-    binary: bool,
-    max_children: int,
-    n_threads: int,
-    cache_bytes: int,
-    seconds: float,
-    use_bounds: bool,
-    use_cache: bool,
     counting: str,
-    every_size: bool,
     prices: tuple[Sequence[float], Sequence[float], Sequence[int], float, float] | None,
     leaf_price: float = 0.0,
-) -> (
-    tuple[
-        list[float],
-        list[list[tuple[int, int, bool, list[tuple[list[int], int]]]] | None],
-        float,
-        bool,
-        bool,
-        int,
-        int,
-        int,
-    ]
-    | None
-): ...
+) -> _SearchAnswer | None: ...
 
 MAX_RULE_LENGTH: int
 
@@ -259,52 +247,16 @@ class RuleJudge:
     def floor(self) -> npt.NDArray[np.float64]: ...
     def bare_loss(self, rows: npt.NDArray[np.uint32]) -> float: ...
 
-def search_general(
-    codes: npt.NDArray[np.uint8],
-    judge: RuleJudge,
-    *,
-    columns: Sequence[int],
-    n_codes: Sequence[int],
-    families: Sequence[str],
-    has_missing: Sequence[bool],
-    orders: Sequence[Sequence[int]],
-    forced: Sequence[tuple[Any, ...]],
-    max_depth: int,
-    max_leaves: int,
-    binary: bool,
-    max_children: int,
-    n_threads: int,
-    cache_bytes: int,
-    seconds: float,
-    use_bounds: bool,
-    use_cache: bool,
-) -> tuple[list[float], list[Any], float, bool, bool, int, int, int]: ...
+def search_general(codes: npt.NDArray[np.uint8], judge: RuleJudge, task: TreeTask) -> _SearchAnswer: ...
 def search_sums(
-    codes: npt.NDArray[np.uint8],
-    statistics: npt.NDArray[np.float64],
-    *,
-    loss: str,
-    columns: Sequence[int],
-    n_codes: Sequence[int],
-    families: Sequence[str],
-    has_missing: Sequence[bool],
-    orders: Sequence[Sequence[int]],
-    max_depth: int,
-    max_leaves: int,
-    min_support: float,
-    binary: bool,
-    n_threads: int,
-    cache_bytes: int,
-    seconds: float,
-    use_bounds: bool,
-    use_cache: bool,
-    every_size: bool,
-) -> tuple[list[float], list[Any], float, bool, bool, int, int, int] | None: ...
+    codes: npt.NDArray[np.uint8], statistics: npt.NDArray[np.float64], loss: str, task: TreeTask
+) -> _SearchAnswer | None: ...
 def attainable_vectors(
     codes: npt.NDArray[np.uint8],
     judge: RuleJudge,
     costs: npt.NDArray[np.float64],
     forms: npt.NDArray[np.float64],
+    task: TreeTask,
     *,
     sense: Sequence[str],
     test_weight: float,
@@ -313,20 +265,6 @@ def attainable_vectors(
     budget: float,
     least: float,
     most_vectors: int,
-    columns: Sequence[int],
-    n_codes: Sequence[int],
-    families: Sequence[str],
-    has_missing: Sequence[bool],
-    orders: Sequence[Sequence[int]],
-    forced: Sequence[tuple[Any, ...]],
-    max_depth: int,
-    max_leaves: int,
-    binary: bool,
-    max_children: int,
-    cache_bytes: int,
-    seconds: float,
-    use_bounds: bool,
-    use_cache: bool,
 ) -> tuple[
     npt.NDArray[np.float64],
     npt.NDArray[np.float64],
@@ -340,6 +278,7 @@ def attainable_vectors(
 def nearby_trees(
     codes: npt.NDArray[np.uint8],
     judge: RuleJudge,
+    task: TreeTask,
     *,
     most_trees: int,
     known: float,
@@ -347,20 +286,6 @@ def nearby_trees(
     trivial: bool,
     shapes: bool,
     room: int,
-    columns: Sequence[int],
-    n_codes: Sequence[int],
-    families: Sequence[str],
-    has_missing: Sequence[bool],
-    orders: Sequence[Sequence[int]],
-    forced: Sequence[tuple[Any, ...]],
-    max_depth: int,
-    max_leaves: int,
-    binary: bool,
-    max_children: int,
-    cache_bytes: int,
-    seconds: float,
-    use_bounds: bool,
-    use_cache: bool,
 ) -> tuple[
     npt.NDArray[np.float64],
     npt.NDArray[np.int32],

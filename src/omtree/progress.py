@@ -28,6 +28,9 @@ class Event:
         The best loss known and the bound below it; infinite where there is none yet.
     columns, rows : int
         The size of the linear program, or the rows read so far; 0 where there is nothing to say.
+    share : float
+        The part of the work of the current depth that a search for trees has done, by branches of the root; NaN
+        elsewhere.
     """
 
     phase: str
@@ -36,11 +39,12 @@ class Event:
     bound: float = -math.inf
     columns: int = 0
     rows: int = 0
+    share: float = math.nan
 
 
 Progress = Callable[[Event], None]
 
-_HEADER = f"{'seconds':>8}  {'phase':<12}{'value':>12}{'bound':>12}{'gap':>8}{'columns':>9}{'rows':>8}"
+_HEADER = f"{'seconds':>8}  {'phase':<12}{'value':>12}{'bound':>12}{'gap':>8}{'done':>7}{'columns':>9}{'rows':>8}"
 
 
 class ProgressTable:
@@ -108,5 +112,7 @@ def _line(event: Event) -> str:
     gap = ""
     if value and bound:
         gap = f"{100 * (event.value - event.bound) / event.value:.1f} %" if event.value > event.bound else "0.0 %"
+    done = f"{100 * event.share:.0f} %" if event.share == event.share else ""
     columns, rows = event.columns or "", event.rows or ""
-    return f"{event.elapsed:>8.2f}  {event.phase:<12}{value:>12}{bound:>12}{gap:>8}{columns:>9}{rows:>8}".rstrip()
+    numbers = f"{value:>12}{bound:>12}{gap:>8}{done:>7}{columns:>9}{rows:>8}"
+    return f"{event.elapsed:>8.2f}  {event.phase:<12}{numbers}".rstrip()

@@ -22,6 +22,7 @@ def search(codes: list[list[int]], counts: list[list[float]], **options: Any) ->
         "families": ["interval"] * n_features,
         "has_missing": [False] * n_features,
         "orders": [[] for _ in range(n_features)],
+        "forced": [],
         "max_depth": 2,
         "max_leaves": 4,
         "min_support": 1.0,
@@ -32,12 +33,14 @@ def search(codes: list[list[int]], counts: list[list[float]], **options: Any) ->
         "seconds": 1e30,
         "use_bounds": True,
         "use_cache": True,
-        "counting": "auto",
         "every_size": True,
-        "prices": None,
+        "progress": None,
     }
     errors = LinearLoss(1.0 - np.eye(weights.shape[1])).native()
-    answer = _native.search_trees(table, weights, errors, **(settings | options))
+    counting = options.pop("counting", "auto")
+    task = _native.TreeTask(**(settings | options))
+    answer = _native.search_trees(table, weights, errors, task, counting=counting, prices=None)
+    assert answer is not None
     return answer[0], answer[1]
 
 

@@ -159,6 +159,8 @@ class _Progress:
             if math.isfinite(self._bound):
                 gap = (self._value - self._bound) / self._value if self._value > self._bound else 0.0
                 parts.append((f"  bound {number(self._bound)}  gap {100 * gap:.1f} %", ""))
+        if math.isfinite(self._event.share):
+            parts.append((f"  {100 * self._event.share:.0f} % of this depth", "dim"))
         if self._event.rows and not self._event.columns:
             parts.append((f"  {self._event.rows:,} rows", "dim"))
         if self._event.columns:

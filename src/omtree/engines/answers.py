@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from omtree.errors import InfeasibleError
 from omtree.model.rule_facts import Reader
 from omtree.model.rules import RuleSet
 from omtree.model.sizes import SizedTrees, TreeFamily
@@ -114,3 +115,16 @@ class Outcome:
         paths = [found.paths[i] for i in sorted(range(len(weight)), key=lambda i: -weight[i])]
         rules = RuleSet.from_paths(paths, reader)
         return cls(reader.problem, found, rules, Tree.from_rules(rules, summary_of(paths, reader)), rounds)
+
+
+class OutOfTimeError(ValueError):
+    """The time was over before any model was known."""
+
+
+def no_model(solution: Solution) -> BaseException:
+    """What is raised for an answer without a model."""
+    if solution.status == "infeasible":
+        return InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
+    if solution.status == "interrupted":
+        return KeyboardInterrupt()
+    return OutOfTimeError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")

@@ -1,4 +1,4 @@
-"""From a problem to an engine and back: which engine solves what, and how its answer is read."""
+"""The best tree for a problem: which search solves what, and how its answer is read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
 from omtree.deadline import Deadline
-from omtree.engines import rules, trees
-from omtree.engines.answers import TreeAnswer
-from omtree.engines.reductions.additive import Additive, BestScore
+from omtree.engines import trees
+from omtree.engines.answers import TreeAnswer, no_model
+from omtree.engines.reductions.additive import Additive, scored
 from omtree.engines.reductions.conflicts import Attempt, solve_conflicts
 from omtree.engines.reductions.curved_limits import solve_curved
 from omtree.engines.reductions.leaf_prices import best_for_price
@@ -22,99 +22,19 @@ from omtree.engines.reductions.scores import best_score
 from omtree.engines.reductions.tree_master import Priced, TreeMaster, close_gap
 from omtree.engines.standard_units import in_units
 from omtree.engines.trees.fronts import attainable
-from omtree.errors import InfeasibleError
+from omtree.engines.trees.task import Report
 from omtree.model.certificate import Status
 from omtree.model.sizes import SizedTrees
 from omtree.objectives import Objective, Score
-from omtree.problem.problem import Node, Path, Problem, Solution, leaves_of
+from omtree.problem.problem import Node, Problem, Solution, leaves_of
 from omtree.problem.rule_sums import merged, sums_of, within_limits
 from omtree.problem.tree_regions import regions_of, with_defaults
-from omtree.progress import Progress
-
-#: Most conditions that rules are made of; they are listed in memory.
-MOST_CONDITIONS = 2_000_000
-
-
-class OutOfTimeError(ValueError):
-    """The time was over before any model was known."""
-
-
-def _no_model(solution: Solution) -> BaseException:
-    """What is raised for an answer without a model."""
-    if solution.status == "infeasible":
-        return InfeasibleError(solution.reason or "No model meets the limits and constraints; relax some of them.")
-    if solution.status == "interrupted":
-        return KeyboardInterrupt()
-    return OutOfTimeError("time_limit ended before any model met the constraints; raise it, or relax the constraints.")
+from omtree.progress import Event, Progress
 
 
 def _no_tree(status: Status, bound: float = math.inf) -> TreeAnswer:
     """The answer when no tree is known to meet the constraints; the status says whether there is none."""
     return TreeAnswer(Solution((), status, math.inf, bound), None)
-
-
-@dataclass(frozen=True, eq=False)
-class RulesSolver:
-    """The best set of disjoint rules for a problem.
-
-    Attributes
-    ----------
-    objective : Objective
-    options : rules.Options
-    progress : callable or None
-    """
-
-    objective: Objective
-    options: rules.Options
-    progress: Progress | None = None
-
-    def __call__(self, problem: Problem, deadline: Deadline, start: Sequence[Path] = ()) -> Solution:
-        """Solve, no worse than the rules to start from.
-
-        Raises
-        ------
-        InfeasibleError
-            When there is no model.
-        """
-        _check_conditions(problem)
-        standard = in_units(problem)
-        if isinstance(self.objective, Score):
-            solution = self._score(self.objective, standard.problem, deadline, start)
-        else:
-            solution = self._add_up(standard.problem, deadline, start).times(standard.loss)
-        if not solution.paths:
-            raise _no_model(solution)
-        return solution
-
-    def _add_up(self, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
-        if problem.curved:
-
-            def solve(additive: Problem) -> Additive[Solution]:
-                found = self._add_up(additive, deadline, start)
-                return Additive(found, found.paths, found.bound, found.status)
-
-            branched = solve_curved(problem, solve)
-            if branched.answer is None:
-                return Solution((), branched.status, math.inf, branched.bound)
-            return replace(
-                branched.answer, status=branched.status, value=branched.value, bound=branched.bound, lp_value=None
-            )
-        if problem.sums:
-            return rules.solve_listed(problem, self.options, deadline, start=start, progress=self.progress)
-        if not problem.graph.levels and problem.plain and not problem.model_limits:
-            return _single_rule(problem)
-        return rules.solve(problem, self.options, deadline, start=start, progress=self.progress)
-
-    def _score(self, score: Score, problem: Problem, deadline: Deadline, start: Sequence[Path]) -> Solution:
-        known = list(start)
-
-        def solve(additive: Problem) -> Additive[Solution]:
-            found = self._add_up(additive, deadline, known)
-            known[:] = found.paths or known
-            return Additive(found, found.paths, found.bound, found.status)
-
-        found = best_score(problem, score, solve)
-        return _scored(found, found.answer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +53,8 @@ class TreeSolver:
         Most memory for joint counts of rows that are counted where they are.
     general : bool
         Whether to leave out the faster searches for simple problems: they pass over rows that weigh next to nothing.
+    progress : callable or None
+        Told how far a search is.
     """
 
     objective: Objective
@@ -143,6 +65,7 @@ class TreeSolver:
     cache_mb: float = 1024
     table_mb: float = 1024
     general: bool = False
+    progress: Progress | None = None
 
     def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         """Solve.
@@ -153,13 +76,35 @@ class TreeSolver:
             When there is no model.
         """
         standard = in_units(problem)
+        solver = replace(self, progress=self._in_units(problem, standard.loss))
         if isinstance(self.objective, Score):
-            answer = self._score(self.objective, standard.problem, deadline)
+            answer = solver._score(self.objective, standard.problem, deadline)
         else:
-            answer = self._add_up(standard.problem, deadline).times(standard.loss)
+            answer = solver._add_up(standard.problem, deadline).times(standard.loss)
         if answer.root is None:
-            raise _no_model(answer.solution)
+            raise no_model(answer.solution)
         return answer.as_given(problem)
+
+    def _in_units(self, problem: Problem, unit: float) -> Progress | None:
+        """Progress in the units of the problem; of one that is solved as others, how much of each of these is done."""
+        progress = self.progress
+        if progress is None:
+            return None
+        if isinstance(self.objective, Score) or problem.coupled:
+            return lambda event: progress(replace(event, value=math.inf, bound=-math.inf))
+        return lambda event: progress(replace(event, value=event.value * unit, bound=event.bound * unit))
+
+    def _report(self, deadline: Deadline) -> Report | None:
+        """What a search in the kernel reports to."""
+        progress = self.progress
+        if progress is None:
+            return None
+
+        def report(value: float, bound: float, done: int, branches: int) -> None:
+            share = done / branches if branches else math.nan
+            progress(Event("search", deadline.elapsed, value, bound, share=share))
+
+        return report
 
     def _add_up(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         if problem.curved:
@@ -182,6 +127,8 @@ class TreeSolver:
             )
             return best_for_price(problem, deadline, find, partial(self._search, every_size=True), self._solution)
         found = self._search(problem, deadline, every_size=False)
+        if found.tree is None and found.status != "infeasible":
+            return _no_tree("interrupted" if found.interrupted else "time_limit", found.bound)
         if found.tree is None:
             reason = "No leaf can have the weight that min_samples_leaf asks for; lower it."
             if not problem.limits.empty:
@@ -194,7 +141,7 @@ class TreeSolver:
         if not replace(problem.limits, prices=None).empty or np.isfinite(found.losses).all():
             all_sizes = _sized(found)
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
-        run = partial(self._search, problem, every_size=True)
+        run = partial(replace(self, progress=None)._search, problem, every_size=True)
         return TreeAnswer(
             solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
         )
@@ -211,7 +158,7 @@ class TreeSolver:
 
         Smaller trees might be better with other cuts, so that nothing is proven of them.
         """
-        run = partial(self._search, problem, every_size=True)
+        run = partial(replace(self, progress=None)._search, problem, every_size=True)
         return replace(_search_sizes(run, root, value, deadline), proven=False)
 
     def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> trees.TreeSolution:
@@ -230,6 +177,7 @@ class TreeSolver:
                 table_mb=self.table_mb,
                 deadline=deadline,
                 every_size=False,
+                report=self._report(deadline),
             )
         if self.general:
             return self._general(problem, deadline)
@@ -242,6 +190,7 @@ class TreeSolver:
                     cache_mb=self.cache_mb,
                     deadline=deadline,
                     every_size=every_size,
+                    report=self._report(deadline),
                 )
                 if found is not None:
                     return found
@@ -255,6 +204,7 @@ class TreeSolver:
             cache_mb=self.cache_mb,
             deadline=deadline,
             every_size=every_size,
+            report=self._report(deadline),
         )
 
     def _general(self, problem: Problem, deadline: Deadline) -> trees.TreeSolution:
@@ -265,6 +215,7 @@ class TreeSolver:
             n_jobs=self.n_jobs,
             cache_mb=self.cache_mb,
             deadline=deadline,
+            report=self._report(deadline),
         )
 
     def _constrained(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
@@ -353,17 +304,7 @@ class TreeSolver:
 
     def _score(self, score: Score, problem: Problem, deadline: Deadline) -> TreeAnswer:
         found = best_score(problem, score, lambda additive: _additive(self._add_up(additive, deadline)))
-        return TreeAnswer(_scored(found, found.answer.solution), found.answer.root)
-
-
-def _check_conditions(problem: Problem) -> None:
-    """Refuse what would not fit into memory: the conditions of rules are listed."""
-    conditions = problem.graph.n_conditions
-    if conditions > MOST_CONDITIONS:
-        raise ValueError(
-            f"structure='rules' lists its conditions, and {conditions:,} of them are too many; choose fewer n_bins, "
-            "another binning than 'exact', fewer columns, or structure='tree'."
-        )
+        return TreeAnswer(scored(found, found.answer.solution), found.answer.root)
 
 
 def _sized(found: trees.TreeSolution) -> SizedTrees:
@@ -409,23 +350,3 @@ def _with_labels(node: Node, labels: Iterator[int]) -> Node:
 def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:
     paths = [] if found.root is None else leaves_of(found.root)
     return Additive(found, paths, found.solution.bound, found.solution.status)
-
-
-def _scored(found: BestScore[Any], solution: Solution) -> Solution:
-    """The solution of the best additive problem, in terms of the score."""
-    return replace(
-        solution,
-        status=found.status,
-        value=1.0 - found.score,
-        bound=1.0 - found.bound,
-        lp_value=None,
-        iterations=found.solves,
-    )
-
-
-def _single_rule(problem: Problem) -> Solution:
-    """The one model there is when no feature varies: always the cheapest class."""
-    costs = problem.table.statistics.sum(axis=0) @ problem.costs
-    label = int(np.argmin(costs))
-    value = float(costs[label])
-    return Solution((Path((), label),), "optimal", value, value)

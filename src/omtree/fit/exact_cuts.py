@@ -18,7 +18,7 @@ from omtree.deadline import Deadline
 from omtree.engines.answers import TreeAnswer
 from omtree.engines.dispatch import TreeSolver
 from omtree.engines.trees.all_cuts import MAX_WIDE_LEAVES, CutSolution, leaf_rows, solve_cuts
-from omtree.engines.trees.search import Splits
+from omtree.engines.trees.splits import Splits
 from omtree.errors import InfeasibleError
 from omtree.fit.pose import Pose
 from omtree.fit.raw_cuts import with_cuts

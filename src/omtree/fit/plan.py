@@ -17,10 +17,11 @@ from omtree.constraints.compile import join_shapes
 from omtree.data.binning import Binning
 from omtree.data.table import MAX_CODES, Feature
 from omtree.deadline import Deadline
-from omtree.engines.answers import Outcome
-from omtree.engines.dispatch import OutOfTimeError, RulesSolver, TreeSolver
+from omtree.engines.answers import Outcome, OutOfTimeError
+from omtree.engines.dispatch import TreeSolver
 from omtree.engines.rules.options import Options
 from omtree.engines.rules.preset import Paper
+from omtree.engines.rules_solver import RulesSolver
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.checker import check
@@ -200,6 +201,7 @@ class Plan:
             n_jobs=n_jobs,
             cache_mb=min(self.cache_mb, training.cache_mb, MOST_MB),
             table_mb=min(1024.0, training.cache_mb),
+            progress=progress,
         )
         # The paper's thresholds are fixed quantiles.
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None

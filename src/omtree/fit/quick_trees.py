@@ -14,7 +14,7 @@ from omtree.engines.answers import TreeAnswer
 from omtree.engines.standard_units import in_units
 from omtree.engines.trees.neighbourhoods import PATIENCE, applies, improve, weighed
 from omtree.engines.trees.pruning import pruned_trees
-from omtree.engines.trees.search import Splits
+from omtree.engines.trees.splits import Splits
 from omtree.fit.fine_grid import cuts_of, fine_features, raw_tree, readable
 from omtree.fit.floors import floor_of_equal_rows
 from omtree.fit.pose import Pose

@@ -111,6 +111,11 @@ class Problem:
         return self.loss.n_labels > 1 and (len(self.model_limits) > 0 or self.conditions_matter)
 
     @property
+    def coupled(self) -> bool:
+        """Whether something is demanded of the rules together: such a problem is solved as several simpler ones."""
+        return self.conditions_matter or len(self.model_limits) > 0 or len(self.curved) > 0
+
+    @property
     def conditions_matter(self) -> bool:
         """Whether rules for the same rows may differ to the model as a whole: what couples rules sees conditions."""
         return self.conflict is not None or len(self.sums) > 0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from omtree.data.table import FloatArray
 from omtree.model.certificate import Status
 from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import Path, Problem
+from omtree.problem.problem import Path, Problem, Solution
 
 Answer = TypeVar("Answer")
 
@@ -64,3 +64,15 @@ def with_costs(problem: Problem, by_class: FloatArray) -> tuple[Problem, float]:
     if problem.class_of_stratum is not None:
         costs = costs[problem.class_of_stratum]
     return replace(problem, loss=LinearLoss(np.ascontiguousarray(costs))), float(shift @ totals)
+
+
+def scored(found: BestScore[Any], solution: Solution) -> Solution:
+    """The solution of the best additive problem, in terms of the score."""
+    return replace(
+        solution,
+        status=found.status,
+        value=1.0 - found.score,
+        bound=1.0 - found.bound,
+        lp_value=None,
+        iterations=found.solves,
+    )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.engines.trees.search import Splits, _family, _order, _widen
+from omtree.engines.trees.splits import Splits, family_of, order_of, widen
 from omtree.problem.graph import Condition
 from omtree.problem.judge import make_judge
 from omtree.problem.limits import PathShape, Predicate
@@ -162,8 +162,8 @@ class _Fronts:
             return self.at({**tested, position: codes}, inside, depth - 1)
 
         start = _Front(np.zeros((1, self._width)), [()])
-        family = _family(feature, categories)
-        order = [code for code in (_order(feature, categories) or range(feature.n_codes)) if code in present]
+        family = family_of(feature, categories)
+        order = [code for code in (order_of(feature, categories) or range(feature.n_codes)) if code in present]
         missing = feature.n_values if feature.ordered and feature.has_missing and feature.n_codes > 2 else None
         line = [code for code in order if code != missing]
         if missing not in present:
@@ -250,7 +250,7 @@ def _next_parts(family: str, line: Sequence[int], missing: int | None, done: fro
 
 def _wide(feature: Any, categories: Any, domain: Codes, line: Sequence[int], missing: int | None, part: Codes) -> Codes:
     """The part with the codes that no row of the node has, as in the trees of the kernel."""
-    if _family(feature, categories) not in ("interval", "run"):
+    if family_of(feature, categories) not in ("interval", "run"):
         return tuple(sorted(part))
     inside = [code for code in line if code in part]
     if not inside:
@@ -260,7 +260,7 @@ def _wide(feature: Any, categories: Any, domain: Codes, line: Sequence[int], mis
     if missing is not None and missing not in part:
         parts.append((missing,))
     parts = [other for other in parts if other]
-    return _widen(feature, categories, domain, parts, False)[parts.index(part)]
+    return widen(feature, categories, domain, parts, False)[parts.index(part)]
 
 
 def _best(fronts: Sequence[_Front], width: int) -> _Front:

@@ -11,7 +11,10 @@ import numpy as np
 from omtree import _native
 from omtree.data.table import Feature
 from omtree.deadline import Deadline
-from omtree.engines.trees.search import Splits, TreeSolution, common_arguments, solution_of, sums_and_formula
+from omtree.engines.trees.search import sums_and_formula
+from omtree.engines.trees.solution import TreeSolution, solution_of
+from omtree.engines.trees.splits import Splits
+from omtree.engines.trees.task import tree_task
 from omtree.problem.graph import Condition
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Node, Problem
@@ -64,21 +67,28 @@ def solve_any_depth(
     columns = [features.index(level.feature) for level in problem.graph.levels]
     categories = problem.graph.categories
     most = problem.table.n_rows
-    answer = _native.search_trees(
-        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        *sums_and_formula(problem),
-        columns=columns,
+    task = tree_task(
+        features,
+        columns,
+        categories,
         # No tree has more of either; the kernel's numbers end somewhere.
         max_depth=max(1, most),
         max_leaves=max(2, most),
-        min_support=float(problem.min_support),
+        min_support=problem.min_support,
+        splits="binary",
+        cache_mb=cache_mb,
+        deadline=deadline,
         use_bounds=use_bounds,
         use_cache=use_cache,
-        counting="auto",
         every_size=False,
+    )
+    answer = _native.search_trees(
+        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
+        *sums_and_formula(problem),
+        task,
+        counting="auto",
         prices=None,
         leaf_price=problem.leaf_price,
-        **common_arguments([features[column] for column in columns], categories, "binary", None, 1, cache_mb, deadline),
     )
     if answer is None:
         return None

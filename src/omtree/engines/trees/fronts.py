@@ -14,8 +14,8 @@ import numpy.typing as npt
 from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.engines.trees.general import describe
-from omtree.engines.trees.search import Splits, _unpack
+from omtree.engines.trees.splits import Splits, unpack
+from omtree.engines.trees.task import tree_task
 from omtree.problem.judge import make_judge
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Node, Problem
@@ -66,7 +66,7 @@ class Fronts:
     def tree(self, i: int) -> Node:
         """A tree that attains the `i`-th vector; its leaves have the labels that do so."""
         columns = [level.position for level in self._problem.graph.levels]
-        tree = _unpack(self._packed[i], columns, self._problem.table.features, self._problem.graph.categories)
+        tree = unpack(self._packed[i], columns, self._problem.table.features, self._problem.graph.categories)
         assert tree is not None
         return tree
 
@@ -156,11 +156,26 @@ def attainable(
         limits = replace(limits, prices=replace(limits.prices, weight=test_weight * float(prices[0])))
     offset = float(problem.table.statistics.sum(axis=0) @ constant)
     searched = replace(problem, loss=LinearLoss(shifted), limits=limits)
+    task = tree_task(
+        problem.table.features,
+        [level.position for level in problem.graph.levels],
+        problem.graph.categories,
+        max_depth=problem.max_depth,
+        max_leaves=problem.max_leaves,
+        splits=splits,
+        max_children=max_children,
+        cache_mb=cache_mb,
+        deadline=deadline,
+        use_bounds=use_bounds,
+        use_cache=use_cache,
+        forced=problem.limits.forced,
+    )
     vectors, values, leaves, packed, best, finished, overflow, interrupted = _native.attainable_vectors(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         make_judge(searched),
         shifted,
         forms,
+        task,
         sense=senses,
         test_weight=test_weight,
         demands=np.array([a for a, _ in demands], dtype=np.float64).reshape(-1, len(forms)),
@@ -168,11 +183,6 @@ def attainable(
         budget=float(budget),
         least=math.nan if least is None else least - offset,
         most_vectors=max_vectors,
-        **describe(problem, splits, max_children),
-        cache_bytes=int(cache_mb * 2**20),
-        seconds=deadline.remaining if deadline is not None else math.inf,
-        use_bounds=use_bounds,
-        use_cache=use_cache,
     )
     return Fronts(
         vectors.reshape(-1, len(forms)),

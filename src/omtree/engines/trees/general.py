@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import os
 import time
-from typing import Any
 
 import numpy as np
 
 from omtree import _native
 from omtree.deadline import Deadline
-from omtree.engines.trees.search import Splits, TreesBySize, TreeSolution, describe_splits
-from omtree.model.certificate import Status
+from omtree.engines.trees.solution import TreeSolution, solution_of
+from omtree.engines.trees.splits import Splits
+from omtree.engines.trees.task import Report, tree_task
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Problem
 
@@ -27,6 +25,7 @@ def solve_general(
     deadline: Deadline | None = None,
     use_bounds: bool = True,
     use_cache: bool = True,
+    report: Report | None = None,
 ) -> TreeSolution:
     """Find the best tree with at most 1, 2, ..., ``problem.max_leaves`` leaves, each of which is an allowed rule.
 
@@ -49,6 +48,8 @@ def solve_general(
     deadline : Deadline, optional
     use_bounds, use_cache : bool
         Accelerations; the losses do not depend on them.
+    report : callable, optional
+        Told how far the search is.
 
     Returns
     -------
@@ -72,54 +73,24 @@ def solve_general(
     if problem.model_limits:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.model_limits.")
     started = time.monotonic()
+    features, categories = problem.table.features, problem.graph.categories
     columns = [level.position for level in problem.graph.levels]
-    remaining = deadline.remaining if deadline is not None else math.inf
-    losses, packed, bound, finished, interrupted, subproblems, hits, entries = _native.search_general(
-        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        make_judge(problem),
-        **describe(problem, splits, max_children),
-        n_threads=n_jobs if n_jobs > 0 else os.cpu_count() or 1,
-        cache_bytes=int(cache_mb * 2**20),
-        seconds=remaining,
+    task = tree_task(
+        features,
+        columns,
+        categories,
+        max_depth=problem.max_depth,
+        max_leaves=problem.max_leaves,
+        splits=splits,
+        max_children=max_children,
+        n_jobs=n_jobs,
+        cache_mb=cache_mb,
+        deadline=deadline,
         use_bounds=use_bounds,
         use_cache=use_cache,
+        forced=problem.limits.forced,
+        report=report,
     )
-    status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"
-    if finished and math.isinf(losses[-1]):
-        status = "infeasible"
-    return TreeSolution(
-        TreesBySize(packed, losses, columns, problem.table.features, problem.graph.categories),
-        np.array(losses),
-        status,
-        bound,
-        interrupted,
-        time.monotonic() - started,
-        subproblems,
-        hits,
-        entries,
-    )
-
-
-def describe(problem: Problem, splits: Splits, max_children: int | None) -> dict[str, Any]:
-    """What the kernel is told about the features and the trees over them."""
-    levels = problem.graph.levels
-    place = {level.position: i for i, level in enumerate(levels)}
-    forced = [
-        (
-            place.get(node.feature, -1),
-            [list(part) for part in node.parts],
-            node.free_code,
-            list(node.children),
-            node.leaf,
-            [level.position in node.closed for level in levels],
-            list(node.labels),
-        )
-        for node in problem.limits.forced
-    ]
-    return {
-        **describe_splits([level.feature for level in levels], problem.graph.categories, splits, max_children),
-        "columns": [level.position for level in levels],
-        "forced": forced,
-        "max_depth": problem.max_depth,
-        "max_leaves": problem.max_leaves,
-    }
+    codes = np.ascontiguousarray(problem.table.codes, dtype=np.uint8)
+    answer = _native.search_general(codes, make_judge(problem), task)
+    return solution_of(answer, columns, features, categories, started, leaf_decides=False)

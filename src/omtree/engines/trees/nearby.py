@@ -14,8 +14,8 @@ import numpy.typing as npt
 from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.engines.trees.general import describe
-from omtree.engines.trees.search import Splits, _unpack
+from omtree.engines.trees.splits import Splits, unpack
+from omtree.engines.trees.task import tree_task
 from omtree.problem.forced_parts import with_given_parts
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Node, Problem
@@ -62,7 +62,7 @@ class Nearby:
     def tree(self, i: int) -> Node:
         """The `i`-th tree."""
         columns = [level.position for level in self._problem.graph.levels]
-        tree = _unpack(self._packed[i], columns, self._problem.table.features, self._problem.graph.categories)
+        tree = unpack(self._packed[i], columns, self._problem.table.features, self._problem.graph.categories)
         assert tree is not None
         return with_given_parts(tree, self._problem)
 
@@ -123,20 +123,30 @@ def nearby(
         raise ValueError("Trees in the order of their losses know no constraints over the whole model; remove them.")
     if not problem.graph.levels:
         raise ValueError("No column varies, so that there is one tree only.")
+    task = tree_task(
+        problem.table.features,
+        [level.position for level in problem.graph.levels],
+        problem.graph.categories,
+        max_depth=problem.max_depth,
+        max_leaves=problem.max_leaves,
+        splits=splits,
+        max_children=max_children,
+        cache_mb=cache_mb,
+        deadline=deadline,
+        use_bounds=use_bounds,
+        use_cache=use_cache,
+        forced=problem.limits.forced,
+    )
     found = _native.nearby_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         make_judge(_with_marks(problem)),
+        task,
         most_trees=sys.maxsize * 2 + 1 if n is None else n,
         known=float(known),
         cap=float(cap),
         trivial=trivial,
         shapes=shapes,
         room=room,
-        **describe(problem, splits, max_children),
-        cache_bytes=int(cache_mb * 2**20),
-        seconds=deadline.remaining if deadline is not None else math.inf,
-        use_bounds=use_bounds,
-        use_cache=use_cache,
     )
     losses, leaves, marks, packed, reached, finished, overflow, exhausted, interrupted = found
     return Nearby(losses, leaves, marks, reached, finished, overflow, exhausted, interrupted, packed, problem)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from omtree import _native
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.deadline import Deadline
-from omtree.engines.trees.search import Splits, describe_splits
+from omtree.engines.trees.splits import Splits, family_of, order_of
 from omtree.problem.graph import Categories, Condition
 from omtree.problem.judge import make_judge
 from omtree.problem.losses import HazardLoss, ImpurityLoss, LinearLoss, MomentLoss
@@ -287,10 +287,10 @@ class _Views:
 
 def _ranks(feature: Feature, categories: Categories, splits: Splits) -> list[tuple[CodeArray, bool]]:
     """The ways to look at a feature: the rank of each code, and whether parts of parts are conditions of one node."""
-    described = describe_splits([feature], categories, splits, None)
-    n_codes, family, order = feature.n_codes, described["families"][0], described["orders"][0] or range(feature.n_codes)
+    n_codes, family = feature.n_codes, family_of(feature, categories)
+    order = order_of(feature, categories) or range(n_codes)
     if family == "interval":
-        if not described["has_missing"][0]:
+        if not feature.has_missing or n_codes == 2:
             return [(_rank(range(n_codes)), True)]
         values, missing = range(feature.n_values), feature.n_values
         return [(_rank([missing, *values]), True), (_rank([*values, missing]), True)]

@@ -2,105 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
 from omtree import _native
-from omtree.data.table import Feature, FloatArray
+from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.model.certificate import Status
-from omtree.problem.graph import MAX_FULL_SUBSETS, Categories, Condition, FeatureGraph
+from omtree.engines.trees.solution import TreeSolution, solution_of
+from omtree.engines.trees.splits import Splits
+from omtree.engines.trees.task import Report, tree_task
+from omtree.problem.graph import Categories, FeatureGraph
 from omtree.problem.losses import Formula, HazardLoss, ImpurityLoss, LinearLoss, Loss, MomentLoss
-from omtree.problem.problem import Node, Problem
+from omtree.problem.problem import Problem
 from omtree.sources.counts import Counts
 
-Splits = Literal["multiway", "binary"]
 Counting = Literal["auto", "bits", "histogram", "tables"]
-_PackedTree = Sequence[tuple[int, int, bool, Sequence[tuple[Sequence[int], int]]]]
-_Answer = tuple[list[float], Sequence[_PackedTree | None], float, bool, bool, int, int, int]
-
-
-class TreesBySize(Sequence[Node | None]):
-    """The best tree with at most 1, 2, ... leaves, each unpacked when it is first asked for."""
-
-    def __init__(
-        self,
-        packed: Sequence[_PackedTree | None],
-        losses: Sequence[float],
-        columns: Sequence[int],
-        features: Sequence[Feature],
-        categories: Categories,
-    ) -> None:
-        self._packed = packed
-        self._unpack = (columns, features, categories)
-        # A larger size without a smaller loss has the tree of the size before.
-        self._source = list(range(len(packed)))
-        for size in range(1, len(packed)):
-            if losses[size] == losses[size - 1]:
-                self._source[size] = self._source[size - 1]
-        self._known: dict[int, Node | None] = {}
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    @overload
-    def __getitem__(self, size: int) -> Node | None: ...
-    @overload
-    def __getitem__(self, size: slice) -> list[Node | None]: ...
-    def __getitem__(self, size: int | slice) -> Node | list[Node | None] | None:
-        if isinstance(size, slice):
-            return [self[i] for i in range(*size.indices(len(self)))]
-        source = self._source[size]
-        if source not in self._known:
-            self._known[source] = _unpack(self._packed[source], *self._unpack)
-        return self._known[source]
-
-
-@dataclass(frozen=True, eq=False)
-class TreeSolution:
-    """The answer of the search.
-
-    Attributes
-    ----------
-    trees : sequence of Node or None
-        ``trees[m - 1]`` is the best tree with at most ``m`` leaves; None where even a single leaf lacks the support.
-    losses : array of float
-        Their losses, never increasing; infinite where there is no tree.
-    status : {"optimal", "time_limit", "stopped", "infeasible"}
-    bound : float
-        No tree within the limits has a lower loss.
-    interrupted : bool
-        Whether the user pressed Ctrl-C; the trees are the best known then.
-    seconds : float
-    subproblems, cache_hits, cache_entries : int
-        How much work the search was.
-    """
-
-    trees: Sequence[Node | None]
-    losses: FloatArray
-    status: Status
-    bound: float
-    interrupted: bool
-    seconds: float
-    subproblems: int
-    cache_hits: int
-    cache_entries: int
-
-    @property
-    def tree(self) -> Node | None:
-        """The best tree."""
-        return self.trees[-1]
-
-    @property
-    def value(self) -> float:
-        """Loss of the best tree."""
-        return float(self.losses[-1])
 
 
 def solve(
@@ -116,6 +35,7 @@ def solve(
     use_bounds: bool = True,
     use_cache: bool = True,
     counting: Counting = "auto",
+    report: Report | None = None,
 ) -> TreeSolution:
     """Find the best tree with at most 1, 2, ..., ``problem.max_leaves`` leaves.
 
@@ -141,6 +61,8 @@ def solve(
         infinite loss), and the last one is found faster: first without a limit on leaves.
     use_bounds, use_cache, counting
         Accelerations; the losses do not depend on them.
+    report : callable, optional
+        Told how far the search is.
 
     Examples
     --------
@@ -159,16 +81,17 @@ def solve(
         raise ValueError("This search takes no limits on rules; use solve_general, or solve_priced.")
     found = _solve(
         problem,
-        splits,
-        max_children,
-        categories,
-        n_jobs,
-        cache_mb,
-        deadline,
-        every_size,
-        use_bounds,
-        use_cache,
+        categories or problem.graph.categories,
         counting,
+        splits=splits,
+        max_children=max_children,
+        n_jobs=n_jobs,
+        cache_mb=cache_mb,
+        deadline=deadline,
+        every_size=every_size,
+        use_bounds=use_bounds,
+        use_cache=use_cache,
+        report=report,
     )
     assert found is not None
     return found
@@ -184,6 +107,7 @@ def solve_priced(
     every_size: bool = True,
     use_bounds: bool = True,
     use_cache: bool = True,
+    report: Report | None = None,
 ) -> TreeSolution | None:
     """The best binary tree where tests have prices.
 
@@ -219,41 +143,43 @@ def solve_priced(
     limits = problem.limits
     if limits.prices is None or not replace(limits, prices=None).empty or not isinstance(problem.loss, LinearLoss):
         return None
-    return _solve(problem, splits, None, None, n_jobs, cache_mb, deadline, every_size, use_bounds, use_cache, "auto")
+    return _solve(
+        problem,
+        problem.graph.categories,
+        "auto",
+        splits=splits,
+        n_jobs=n_jobs,
+        cache_mb=cache_mb,
+        deadline=deadline,
+        every_size=every_size,
+        use_bounds=use_bounds,
+        use_cache=use_cache,
+        report=report,
+    )
 
 
-def _solve(
-    problem: Problem,
-    splits: Splits,
-    max_children: int | None,
-    categories: Categories | None,
-    n_jobs: int,
-    cache_mb: float,
-    deadline: Deadline | None,
-    every_size: bool,
-    use_bounds: bool,
-    use_cache: bool,
-    counting: Counting,
-) -> TreeSolution | None:
+def _solve(problem: Problem, categories: Categories, counting: Counting, **options: Any) -> TreeSolution | None:
     """Ask the kernel; None where it cannot tell what tests cost."""
     if problem.model_limits:
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.model_limits.")
     started = time.monotonic()
-    categories = categories or problem.graph.categories
     features = problem.table.features
     columns = [features.index(level.feature) for level in problem.graph.levels]
     prices = problem.limits.prices
+    task = tree_task(
+        features,
+        columns,
+        categories,
+        max_depth=problem.max_depth,
+        max_leaves=problem.max_leaves,
+        min_support=problem.min_support,
+        **options,
+    )
     answer = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         *sums_and_formula(problem),
-        columns=columns,
-        max_depth=problem.max_depth,
-        max_leaves=problem.max_leaves,
-        min_support=float(problem.min_support),
-        use_bounds=use_bounds,
-        use_cache=use_cache,
+        task,
         counting=counting,
-        every_size=every_size,
         prices=None
         if prices is None
         else (
@@ -262,9 +188,6 @@ def _solve(
             [prices.group[column] for column in columns],
             prices.limit,
             prices.weight,
-        ),
-        **common_arguments(
-            [features[column] for column in columns], categories, splits, max_children, n_jobs, cache_mb, deadline
         ),
     )
     return None if answer is None else solution_of(answer, columns, features, categories, started)
@@ -285,6 +208,7 @@ def solve_counts(
     table_mb: float = 1024,
     deadline: Deadline | None = None,
     every_size: bool = True,
+    report: Report | None = None,
 ) -> TreeSolution:
     """The same search where the rows are elsewhere, and all that can be had of them are joint counts.
 
@@ -310,19 +234,28 @@ def solve_counts(
     features = graph.features
     columns = [features.index(level.feature) for level in graph.levels]
     position = np.array(columns, dtype=np.int32)
+    task = tree_task(
+        features,
+        columns,
+        graph.categories,
+        max_depth=max_depth,
+        max_leaves=max_leaves,
+        min_support=min_support,
+        splits=splits,
+        max_children=max_children,
+        n_jobs=n_jobs,
+        cache_mb=cache_mb,
+        deadline=deadline,
+        every_size=every_size,
+        report=report,
+    )
     answer = _native.search_tables(
         lambda sets, stopped: counts.tables(position[sets], stopped),
         np.ascontiguousarray(counts.totals, dtype=np.float64),
         _formula(loss),
-        max_depth=max_depth,
-        max_leaves=max_leaves,
-        min_support=float(min_support),
+        task,
         table_bytes=int(table_mb * 2**20),
         whole=counts.whole,
-        every_size=every_size,
-        **common_arguments(
-            [features[column] for column in columns], graph.categories, splits, max_children, n_jobs, cache_mb, deadline
-        ),
     )
     return solution_of(answer, columns, features, graph.categories, started)
 
@@ -345,121 +278,3 @@ def _formula(loss: Loss) -> Formula:
     if isinstance(loss, LinearLoss) and not (loss.costs >= 0).all():
         raise ValueError("The tree search takes no costs below zero; add a constant to each row of the costs.")
     return loss.native()
-
-
-def common_arguments(
-    features: Sequence[Feature],
-    categories: Categories,
-    splits: Splits,
-    max_children: int | None,
-    n_jobs: int,
-    cache_mb: float,
-    deadline: Deadline | None,
-) -> dict[str, Any]:
-    """What the kernel is told wherever the counts are from."""
-    return {
-        **describe_splits(features, categories, splits, max_children),
-        "n_threads": n_jobs if n_jobs > 0 else os.cpu_count() or 1,
-        "cache_bytes": int(cache_mb * 2**20),
-        "seconds": deadline.remaining if deadline is not None else math.inf,
-    }
-
-
-def describe_splits(
-    features: Sequence[Feature], categories: Categories, splits: Splits, max_children: int | None
-) -> dict[str, Any]:
-    """What the kernel is told about the ways to split features."""
-    if splits not in ("multiway", "binary"):
-        raise ValueError(f'splits must be "multiway" or "binary", not {splits!r}.')
-    if max_children is not None and max_children < 2:
-        raise ValueError(f"max_children must be at least 2, not {max_children}.")
-    return {
-        "n_codes": [feature.n_codes for feature in features],
-        "families": [_family(feature, categories) for feature in features],
-        "has_missing": [feature.has_missing and feature.n_codes > 2 for feature in features],
-        "orders": [_order(feature, categories) for feature in features],
-        "binary": splits == "binary",
-        "max_children": max_children or 0,
-    }
-
-
-def solution_of(
-    answer: _Answer, columns: Sequence[int], features: Sequence[Feature], categories: Categories, started: float
-) -> TreeSolution:
-    """The kernel's answer in our terms."""
-    losses, packed, bound, finished, interrupted, subproblems, hits, entries = answer
-    trees = TreesBySize(packed, losses, columns, features, categories)
-    status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"
-    if math.isinf(losses[-1]):
-        status = "infeasible"
-    seconds = time.monotonic() - started
-    return TreeSolution(trees, np.array(losses), status, bound, interrupted, seconds, subproblems, hits, entries)
-
-
-def _family(feature: Feature, categories: Categories) -> str:
-    if feature.ordered or feature.n_codes == 2:
-        return "interval"
-    if categories != "groups":
-        return "value" if categories == "values" else "single"
-    return "subset" if feature.n_codes <= MAX_FULL_SUBSETS else "run"
-
-
-def _order(feature: Feature, categories: Categories) -> list[int]:
-    """Codes in the order of their runs; empty where that is their own order."""
-    if _family(feature, categories) == "run" and feature.target_order is not None:
-        return list(feature.target_order)
-    return []
-
-
-def _unpack(
-    tree: _PackedTree | None, columns: Sequence[int], features: Sequence[Feature], categories: Categories
-) -> Node | None:
-    if tree is None:
-        return None
-
-    def node(position: int, domains: dict[int, tuple[int, ...]]) -> Node:
-        label, level, complement, branches = tree[position]
-        if not branches:
-            return Node(label)
-        column = columns[level]
-        feature = features[column]
-        domain = domains.get(column, tuple(range(feature.n_codes)))
-        parts = _widen(feature, categories, domain, [tuple(codes) for codes, _ in branches], complement)
-        return Node(
-            label,
-            tuple(
-                (Condition(column, codes, feature.describe(codes)), node(child, {**domains, column: codes}))
-                for codes, (_, child) in zip(parts, branches, strict=True)
-            ),
-        )
-
-    return node(0, {})
-
-
-def _widen(
-    feature: Feature,
-    categories: Categories,
-    domain: tuple[int, ...],
-    parts: Sequence[tuple[int, ...]],
-    complement: bool,
-) -> list[tuple[int, ...]]:
-    """Give each code of the domain that no row of the node has to a part, so that the parts stay conditions."""
-    family = _family(feature, categories)
-    if complement:
-        single = parts[0] if len(parts[0]) == 1 else parts[1]
-        rest = tuple(code for code in domain if code not in single)
-        return [single if part == single else rest for part in parts]
-    if family not in ("interval", "run"):
-        return [tuple(sorted(part)) for part in parts]
-    missing = feature.n_values if feature.has_missing and feature.ordered and feature.n_codes > 2 else None
-    order = [c for c in (_order(feature, categories) or range(feature.n_codes)) if c in domain and c != missing]
-    owner = {code: i for i, part in enumerate(parts) for code in part}
-    wide: list[list[int]] = [[] for _ in parts]
-    current = next((owner[code] for code in order if code in owner), None)
-    for code in order:
-        current = owner.get(code, current)
-        if current is not None:
-            wide[current].append(code)
-    if missing in owner:
-        wide[owner[missing]].append(missing)
-    return [tuple(sorted(codes)) for codes in wide]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import os
 import time
 
 import numpy as np
 
 from omtree import _native
 from omtree.deadline import Deadline
-from omtree.engines.trees.search import Splits, TreeSolution, describe_splits, solution_of
+from omtree.engines.trees.solution import TreeSolution, solution_of
+from omtree.engines.trees.splits import Splits
+from omtree.engines.trees.task import Report, tree_task
 from omtree.problem.losses import MomentLoss
 from omtree.problem.problem import Problem
 
@@ -28,6 +28,7 @@ def solve_sums(
     every_size: bool = True,
     use_bounds: bool = True,
     use_cache: bool = True,
+    report: Report | None = None,
 ) -> TreeSolution | None:
     """Find the best binary tree, from tables of sums over the samples in pairs of columns.
 
@@ -47,6 +48,8 @@ def solve_sums(
         the last are missing (None, with infinite loss), and the last one is found faster.
     use_bounds, use_cache : bool
         Accelerations; the losses do not depend on them.
+    report : callable, optional
+        Told how far the search is.
 
     Returns
     -------
@@ -78,22 +81,26 @@ def solve_sums(
     features = problem.table.features
     columns = [level.position for level in problem.graph.levels]
     categories = problem.graph.categories
-    described = describe_splits([features[column] for column in columns], categories, splits, None)
-    described.pop("max_children")
-    answer = _native.search_sums(
-        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
-        np.ascontiguousarray(statistics, dtype=np.float64),
-        loss=problem.loss.kind,
-        columns=columns,
-        **described,
+    task = tree_task(
+        features,
+        columns,
+        categories,
         max_depth=problem.max_depth,
         max_leaves=problem.max_leaves,
-        min_support=float(problem.min_support),
-        n_threads=n_jobs if n_jobs > 0 else os.cpu_count() or 1,
-        cache_bytes=int(cache_mb * 2**20),
-        seconds=deadline.remaining if deadline is not None else math.inf,
+        min_support=problem.min_support,
+        splits=splits,
+        n_jobs=n_jobs,
+        cache_mb=cache_mb,
+        deadline=deadline,
         use_bounds=use_bounds,
         use_cache=use_cache,
         every_size=every_size,
+        report=report,
+    )
+    answer = _native.search_sums(
+        np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
+        np.ascontiguousarray(statistics, dtype=np.float64),
+        problem.loss.kind,
+        task,
     )
     return None if answer is None else solution_of(answer, columns, features, categories, started)

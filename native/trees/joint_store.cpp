@@ -1,11 +1,11 @@
-#include "data/joint_store.hpp"
+#include "trees/joint_store.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <stdexcept>
 
-#include "data/joint_counts.hpp"
+#include "trees/joint_counts.hpp"
 
 namespace omtree {
 namespace {

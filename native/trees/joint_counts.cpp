@@ -1,11 +1,11 @@
-#include "data/joint_counts.hpp"
+#include "trees/joint_counts.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 
-#include "data/joint_bits.hpp"
+#include "trees/joint_bits.hpp"
 
 namespace omtree {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/joint_bits.hpp"
+#include "trees/joint_bits.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "data/joint_counts.hpp"
 #include "trees/code_columns.hpp"
+#include "trees/joint_counts.hpp"
 
 namespace omtree {
 
