@@ -104,6 +104,7 @@ def test_a_whole_journey(opened):
     window.moved(lambda: page.get_by_role("button", name="End here").click())
     assert "Kept of the tree" in page.inner_text("#cards")
     assert "ends" in page.inner_text("#cards .kept")
+    assert "without it" in page.inner_text("#prices")
     assert page.locator("#history li[aria-current]").inner_text().startswith("end where ")
     assert from_json(window.saved("model")).certificate_.constraints[0].met
     window.moved(lambda: page.get_by_role("button", name="Remove Kept of the tree").click())
@@ -132,6 +133,7 @@ def test_a_whole_journey(opened):
     page.wait_for_selector("#side-by-side[open] #right-tree svg")
     assert page.locator("#left-tree svg").count() == 1
     assert page.inner_text("#differences tbody tr:nth-child(2) th") == "loss in training"
+    assert "another answer" in page.inner_text("#changes")
     page.select_option("#left", index=0)
     page.click("#close")
 

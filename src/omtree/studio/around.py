@@ -1,4 +1,4 @@
-"""What is known around a tree: the other good ones."""
+"""What is known around a tree: the other good ones, and what each wish costs."""
 
 from __future__ import annotations
 
@@ -40,3 +40,19 @@ def trees_around(model: Any) -> dict[str, Any]:
             }
         )
     return {"sentence": str(found), "trees": trees}
+
+
+def prices_around(model: Any) -> list[str]:
+    """What each wish costs, in a sentence: the model is solved without it, over the same cut points.
+
+    Parameters
+    ----------
+    model : fitted model
+        In the process that fitted it.
+    """
+    if not model._constraints:
+        return []
+    try:
+        return [str(price) for price in model.prices_]
+    except (AttributeError, ValueError) as fault:
+        return [str(fault)]

@@ -12,6 +12,7 @@ from typing import Any
 from omtree.constraints import to_toml
 from omtree.data.wording import text_of
 from omtree.export.saving import from_json
+from omtree.model.difference import diff
 from omtree.papers.card import Evidence, make_card
 from omtree.papers.card_pages import to_html, to_markdown
 from omtree.studio.session import Revision, Session
@@ -74,6 +75,11 @@ def _paper(source: Source, revision: Revision, what: str) -> str:
         evidence = evidence.with_test(name, sha256, X_test, y_test, {}, groups)
     card = make_card(model, evidence)
     return to_html(card) if what == "card" else to_markdown(card)
+
+
+def changed(source: Source, first: str, second: str) -> list[str]:
+    """What changed from one model to another, both as JSON, in sentences."""
+    return str(diff(from_json(first), from_json(second), source.X)).splitlines()
 
 
 def script(source: Source, wishes: Wishes, limit: float) -> str:

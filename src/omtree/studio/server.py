@@ -22,7 +22,7 @@ from starlette.routing import Route
 from omtree.report.page_data import script_json
 from omtree.studio.cards import page_facts
 from omtree.studio.guard import Guard
-from omtree.studio.saving import FILES, saved
+from omtree.studio.saving import FILES, changed, saved
 from omtree.studio.session import Session
 from omtree.studio.source import Source
 from omtree.studio.wishes import Wishes
@@ -203,13 +203,15 @@ def make_app(studio: Studio, token: str, hosts: list[str]) -> Any:
 
     async def compare(request: Request) -> Response:
         session = studio.window(request.query_params["window"]).session
-        found = []
+        states, models = [], []
         for key in ("a", "b"):
             revision = session.revisions.get(int(request.query_params[key]))
             if revision is None or revision.view is None:
                 raise ValueError("There is no tree to compare; wait for it.")
-            found.append({"line": revision.line(), "view": revision.view, "wishes": revision.wishes.to_plain()})
-        return JSONResponse(found)
+            states.append({"line": revision.line(), "view": revision.view, "wishes": revision.wishes.to_plain()})
+            models.append(revision.model)
+        changes = await run_in_threadpool(changed, studio.source, *models)
+        return JSONResponse({"states": states, "changes": changes})
 
     async def save(request: Request) -> Response:
         what = request.path_params["what"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omtree.cli.modelling import estimator_class
-from omtree.studio.around import trees_around
+from omtree.studio.around import prices_around, trees_around
 from omtree.studio.source import Source
 from omtree.studio.view import view_of
 from omtree.studio.wishes import Wishes
@@ -22,6 +22,10 @@ from omtree.studio.wishes import Wishes
 #: Seconds until the first tree is shown, whatever it is.
 QUICK = 0.15
 _FOLDS = 5
+_NO_TIME = (
+    "The time did not suffice to find out what to expect of each size on new rows; start the studio with a larger "
+    "--time-limit."
+)
 #: Where Linux says how much memory a process has.
 _MAPPED = "/proc/self/statm"
 
@@ -102,7 +106,7 @@ class Worker:
         if self._judged is not None and self._judged[0] == wishes.whole:
             judged = self._judged[1]
             if wishes.leaves is None:
-                self._finish(job, self._judged[2])
+                self._finish(job, self._judged[2], "validated")
                 return
             known = judged.with_leaves(min(wishes.leaves, len(judged.loss_by_leaves_)))
             self._show(job, known, "known")
@@ -116,6 +120,10 @@ class Worker:
                 raise ValueError(f"What to expect on new rows cannot be found out: {fault}") from None
         if judged is None:
             return
+        if judged.certificate_.total_seconds > 0.9 * self._limits.seconds:
+            # Folds that were cut short say little about sizes.
+            self._finish(job, model, "full", _NO_TIME)
+            return
         if wishes.leaves is None:
             model = self._no_worse(job, judged, model)
         elif not _adds_up(wishes):
@@ -124,13 +132,13 @@ class Worker:
         by_size = vars(judged).get("_expected_by_size", {})
         model.expectation_ = by_size.get(len(model.rules_), judged.expectation_)
         model.cv_results_ = judged.cv_results_
-        self._finish(job, model)
+        self._finish(job, model, "validated")
         self._keep(job, judged, model)
 
     def _no_worse(self, job: Job, judged: Any, model: Any) -> Any:
         """A tree of the size that the folds chose: theirs, whose time they shared, or a better one."""
         leaves = len(judged.rules_)
-        if len(model.rules_) > leaves and judged.certificate_.total_seconds > 0.5 * self._limits.seconds:
+        if len(model.rules_) > leaves and judged.certificate_.total_seconds > 0.3 * self._limits.seconds:
             model = self._try(job, self._limits.seconds, leaves=leaves) or judged
         return _better(judged, model) if len(model.rules_) <= leaves else judged
 
@@ -141,11 +149,11 @@ class Worker:
         if self._interruptibly(job, lambda: judged.loss_by_leaves_) is not None:
             self._judged = (job.wishes.whole, judged, model if job.wishes.leaves is None else judged)
 
-    def _finish(self, job: Job, model: Any) -> None:
+    def _finish(self, job: Job, model: Any, phase: str, warning: str = "") -> None:
         """Show what is known in the end, and what is around it."""
-        self._show(job, model, "validated")
+        self._show(job, model, phase, warning)
         if not self._is_stopped(job):
-            around = self._interruptibly(job, lambda: trees_around(model))
+            around = self._interruptibly(job, lambda: {**trees_around(model), "prices": prices_around(model)})
             if around is not None:
                 self._send("around", job, around)
 
@@ -211,8 +219,10 @@ class Worker:
     def _is_stopped(self, job: Job) -> bool:
         return bool(self._stopped.value >= job.revision)
 
-    def _show(self, job: Job, model: Any, phase: str) -> None:
+    def _show(self, job: Job, model: Any, phase: str, warning: str = "") -> None:
         view = view_of(model, self._source, most_leaves=job.wishes.most_leaves, phase=phase)
+        if warning:
+            view["warnings"].append(warning)
         self._check_wanted(job)
         self._send("view", job, {"view": view, "model": model.to_json(sizes=False)})
 

@@ -28,6 +28,7 @@ export function show(snapshot, visit) {
       make("td", { className: check.met ? "num" : "num missed", textContent: check.value }),
       make("td", { className: "num", textContent: check.limit }))));
   }
+  byId("prices").replaceChildren(...(view?.around?.prices ?? []).map((text) => make("li", { textContent: text })));
   const lines = snapshot.history.map((line) => {
     const figure = line.failed ? "no tree" : line.loss ? `${line.loss}, ${line.leaves} leaves` : "";
     const button = make("button", { type: "button", onclick: () => visit(line.number) }, line.words, make("span", { className: "soft", textContent: figure ? ` ${figure}` : "" }));
@@ -102,6 +103,7 @@ export function around(view) {
 function beside(view, tree) {
   for (const id of ["left", "right"]) byId(id).replaceChildren(make("option", { textContent: id === "left" ? "the tree" : "another good tree" }));
   byId("left").onchange = byId("right").onchange = null;
+  byId("changes").replaceChildren();
   byId("left-tree").innerHTML = view.svg;
   byId("right-tree").innerHTML = tree.svg;
   const asked = [...new Set(view.nodes.map((node) => node.column).filter(Boolean))].sort();
@@ -123,7 +125,9 @@ export function comparison(snapshot) {
   left.value = parent ?? lines[0]?.number;
   right.value = snapshot.current;
   async function draw() {
-    const [a, b] = await ask(`/api/compare?${query({ a: left.value, b: right.value })}`);
+    const { states, changes } = await ask(`/api/compare?${query({ a: left.value, b: right.value })}`);
+    const [a, b] = states;
+    byId("changes").replaceChildren(...changes.map((text) => make("li", { textContent: text })));
     byId("left-tree").innerHTML = a.view.svg;
     byId("right-tree").innerHTML = b.view.svg;
     const rows = [
