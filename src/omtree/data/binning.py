@@ -7,7 +7,9 @@ row of weight 0 as none. Missing cells (NaN) take no part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Literal
 
@@ -24,7 +26,25 @@ Impurity = Callable[[FloatArray], FloatArray]
 _EQUAL = np.empty(0)
 
 
-@lru_cache(maxsize=256)
+#: Whether cuts are numbers to read; every fit sets it for its own thread.
+_ROUND = ContextVar("round_cuts", default=True)
+
+
+@contextmanager
+def rounding_cuts(wanted: bool) -> Iterator[None]:
+    """While it lasts, cuts are the most readable numbers there are, or in the middle between two values.
+
+    >>> with rounding_cuts(False):
+    ...     readable_between(0.2137, 0.2891)
+    0.2514
+    """
+    token = _ROUND.set(wanted)
+    try:
+        yield
+    finally:
+        _ROUND.reset(token)
+
+
 def readable_between(low: float, high: float) -> float:
     """The most readable number ``t`` with ``low < t <= high``.
 
@@ -34,7 +54,21 @@ def readable_between(low: float, high: float) -> float:
     >>> readable_between(17.0, 18.0), readable_between(0.2137, 0.2891), readable_between(-3.5, 1.0)
     (18.0, 0.25, 0.0)
     """
+    return _readable(low, high) if _ROUND.get() else float(_middles(np.array([low]), np.array([high]))[0])
+
+
+@lru_cache(maxsize=256)
+def _readable(low: float, high: float) -> float:
     return float(_native.readable_between(np.array([low]), np.array([high]))[0])
+
+
+def _each_between(low: FloatArray, high: FloatArray) -> FloatArray:
+    return _native.readable_between(low, high) if _ROUND.get() else _middles(low, high)
+
+
+def _middles(low: FloatArray, high: FloatArray) -> FloatArray:
+    middle = low / 2 + high / 2
+    return np.where((low < middle) & (middle <= high), middle, high)
 
 
 def quantile_thresholds(values: FloatArray, weights: FloatArray | None, n_bins: int) -> FloatArray:
@@ -51,7 +85,7 @@ def quantile_thresholds(values: FloatArray, weights: FloatArray | None, n_bins: 
     if len(distinct) <= n_bins:
         return _boundaries(distinct)
     cuts = np.array(_native.quantile_cuts(values, _EQUAL if weights is None else weights, n_bins)).reshape(-1, 2)
-    return _native.readable_between(cuts[:, 0].copy(), cuts[:, 1].copy())
+    return _each_between(cuts[:, 0].copy(), cuts[:, 1].copy())
 
 
 def exact_thresholds(
@@ -114,7 +148,7 @@ def _thresholds(
     if len(cuts) > max_thresholds:
         padded = np.concatenate([np.zeros((1, at.shape[1])), below[cuts], below[-1:]])
         cuts = cuts[np.sort(_native.best_cuts(padded, max_thresholds, squared)) - 1]
-    return _native.readable_between(distinct[cuts], distinct[cuts + 1])
+    return _each_between(distinct[cuts], distinct[cuts + 1])
 
 
 def entropy(mass: FloatArray) -> FloatArray:
@@ -169,4 +203,4 @@ def refine_thresholds(
 
 
 def _boundaries(distinct: FloatArray) -> FloatArray:
-    return _native.readable_between(distinct[:-1].copy(), distinct[1:].copy())
+    return _each_between(distinct[:-1].copy(), distinct[1:].copy())

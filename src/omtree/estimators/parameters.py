@@ -334,6 +334,13 @@ class FitParameters:
         "errors multiway ones of at most 8 leaves over columns in order without missing cells; 254 values otherwise.",
         choices=("adaptive", "quantile", "supervised", "exact"),
     )
+    round_cuts: bool = parameter(
+        True,
+        "",
+        "Whether numbers are cut at the roundest number between two training values, which changes nothing for these, "
+        "or in the middle.",
+        choices=(True, False),
+    )
     cache_mb: float = parameter(
         1024,
         "float",

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from omtree.constraints import Constraint, ConstraintCheck, MetricLimit, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
-from omtree.data.binning import Binning
+from omtree.data.binning import Binning, rounding_cuts
 from omtree.data.table import MAX_CODES, Feature
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome, OutOfTimeError
@@ -74,6 +74,7 @@ class Plan:
     splits: Literal["multiway", "binary"]
     max_children: int | None
     binning: Binning | Literal["adaptive"]
+    round_cuts: bool
     cache_mb: float
 
     @classmethod
@@ -110,13 +111,15 @@ class Plan:
         # All cuts are found in the raw values; until then features are coarse.
         coarse = self.binning == "adaptive" or self._over_all_cuts(training, objective, setting)
         binning: Binning = "quantile" if coarse else cast(Binning, self.binning)
-        features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
+        with rounding_cuts(self.round_cuts):
+            features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
         if dropped:
             named = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warnings.warn(f"Columns that cannot tell the rows apart are left out ({named}).", stacklevel=6)
         features = restrict_features(constraints, features, setting)
         try:
-            outcome, samples = self._solve(training, features, objective, setting, deadline)
+            with rounding_cuts(self.round_cuts):
+                outcome, samples = self._solve(training, features, objective, setting, deadline)
         except InfeasibleError:
             if not constraints or not reasons:
                 raise
