@@ -170,7 +170,7 @@ def spread_of_charges(sums: FloatArray) -> FloatArray:
 
     >>> apart, together = np.array([2.0, 0.0, 4.0]), np.array([2.0, 2.0, 2.0])
     >>> spread_of_charges(np.stack([apart, together])).tolist()
-    [-4.0, 0.0]
+    [-4.0, -0.0]
     """
     weight, charges = sums[..., 0], sums[..., 1:]
     squares = ((charges - charges.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
