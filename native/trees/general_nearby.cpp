@@ -60,9 +60,10 @@ class Nearby {
         const Place &whole = places_.whole(depth);
         const double all = shared_.judge.bare_loss(whole.sums.data(), whole.rows);
         const double unit = std::max(std::abs(all - task_.known) / 128, 4 * shared_.tolerance);
-        double cap = task_.most_trees < unlimited ? std::min(task_.cap, task_.known + unit) : task_.cap;
+        double cap = task_.most_trees < unlimited ? -infinity : task_.cap;
         try {
-            for (double margin = unit;; margin *= 2) {
+            // Few trees are often as good as the best.
+            for (double margin = task_.most_trees < many ? unit / 8 : unit;; margin = std::max(unit, 2 * margin)) {
                 cap = std::min(task_.cap, margin > 256 * unit ? infinity : std::max(cap, task_.known + margin));
                 forget();
                 const Parts found = solve(whole, depth, cap);
@@ -79,6 +80,7 @@ class Nearby {
         return result;
     }
 
+    static constexpr std::size_t many = 256;
     static constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
 
   private:
@@ -177,17 +179,8 @@ class Nearby {
         const Ways ways(partition, task_.problem.features[feature].family, screen.k, screen.missing,
                         task_.problem.max_children);
         const std::vector<double> after = ways.to_the_end(partition, budget);
-        const std::vector<double> before = ways.from_the_start(partition, budget);
+        // What every block was solved up to.
         std::vector<double> caps(partition.n_blocks(), -infinity);
-        for (const Ways::Step &step : ways.steps) {
-            double others = infinity;
-            for (int m = 0; m < budget; ++m) {
-                others = std::min(others, before[step.from * width + m] + after[step.to * width + budget - 1 - m]);
-            }
-            if (others < infinity) {
-                caps[step.block] = std::max(caps[step.block], cap - others);
-            }
-        }
         const int number = static_cast<int>(box.splits.size());
         box.splits.push_back(feature);
         std::vector<std::shared_ptr<const Parts>> children(partition.n_blocks());
@@ -201,13 +194,19 @@ class Nearby {
                 tidy(found[at], false);
             }
             const int block = step.block;
-            if (found[at].empty() ||
-                caps[block] + shared_.tolerance < partition.value(block, partition.child_budget())) {
+            if (found[at].empty()) {
                 continue;
             }
-            if (!children[block]) {
-                children[block] = child(depth, feature, screen, block, caps[block]);
-                if (!children[block]->empty()) {
+            // The children before are known by now, which leaves less for this one than bounds on them would.
+            const double rest = after[step.to * width + budget - 1];
+            const double most = cap - found[at].front().value - rest;
+            if (rest == infinity || most + shared_.tolerance < partition.value(block, partition.child_budget())) {
+                continue;
+            }
+            if (!children[block] || caps[block] < most) {
+                caps[block] = most;
+                children[block] = child(depth, feature, screen, block, most);
+                if (codes[block] < 0 && !children[block]->empty()) {
                     codes[block] = static_cast<int>(codes_of_.size());
                     screen.codes(block, codes_of_.emplace_back());
                 }
@@ -230,7 +229,9 @@ class Nearby {
         const std::size_t before = to.size();
         std::size_t enough = 2 * before + 4096;
         for (const Part &first : from) {
-            searcher_.check();
+            if ((++ticks_ & 63) == 0) {
+                searcher_.check();
+            }
             for (const Part &second : child) {
                 const double value = first.value + second.value;
                 const int leaves = first.leaves + second.leaves;
@@ -382,6 +383,7 @@ class Nearby {
     std::vector<std::size_t> any_;
     std::vector<std::size_t> firm_;
     std::size_t remembered_ = 0;
+    unsigned ticks_ = 0;
     bool overflow_ = false;
 };
 

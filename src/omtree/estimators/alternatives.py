@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from omtree.data.table import FloatArray
+from omtree.data.table import CodeArray, FloatArray
 from omtree.data.wording import number
 from omtree.deadline import Deadline
 from omtree.engines.standard_units import in_units
@@ -74,6 +76,14 @@ class ImportanceRange:
     most_without: float
 
 
+@dataclass(frozen=True)
+class _Listed:
+    """A tree of the list."""
+
+    loss: float
+    root: Callable[[], Node]
+
+
 class Alternatives(Sequence["OptimalTreeBase"]):
     """The best different trees of a fit as fitted models, in the order of their loss; found when they are asked for.
 
@@ -111,11 +121,24 @@ class Alternatives(Sequence["OptimalTreeBase"]):
         self._time_limit = time_limit
         self._deadline: Deadline | None = None
         self._found: Nearby | None = None
+        # Its conditions mean something over its own thresholds only.
+        same = tuple(model.rules_.features) == tuple(bench.problem.table.features)
+        self._own = _node_of(model.tree_) if same else None
+        self._own_listed = False
         self._asked = 0
         self._all = self._cut_short = False
-        self._order: list[tuple[Nearby, int]] = []
+        self._order: list[_Listed] = []
         self._seen: set[int] = set()
         self._built: dict[int, OptimalTreeBase] = {}
+        if model.certificate_.status == "optimal" and self._own is not None:
+            # No search is needed for what is known to be the best.
+            self._list_own()
+
+    def _list_own(self) -> None:
+        own = self._own
+        if own is not None:
+            self._order.append(_Listed(self._model.certificate_.value, lambda: own))
+            self._own_listed = True
 
     def _search(self, n: int | None, *, shapes: bool = True) -> Nearby:
         if self._deadline is None:
@@ -148,12 +171,29 @@ class Alternatives(Sequence["OptimalTreeBase"]):
             self._asked = asked
             if self._found is None or found.finished:
                 self._found = found
-                for i, mark in enumerate(found.marks.tolist()):
-                    if mark not in self._seen and (self._n is None or len(self._order) < self._n):
-                        self._seen.add(mark)
-                        self._order.append((found, i))
+                self._take(found)
             self._cut_short = not found.finished or found.overflow
             self._all = not self._cut_short and (everything or len(found) < asked)
+
+    def _take(self, found: Nearby) -> None:
+        """List what is not there yet."""
+        for i, mark in enumerate(found.marks.tolist()):
+            if mark in self._seen or (self._n is not None and len(self._order) >= self._n):
+                continue
+            self._seen.add(mark)
+            loss = float(found.losses[i]) * self._standard.loss
+            if not (self._own_listed and self._is_own(loss, found, i)):
+                self._order.append(_Listed(loss, partial(found.tree, i)))
+        if not self._order:
+            self._list_own()
+
+    def _is_own(self, loss: float, found: Nearby, i: int) -> bool:
+        """Whether a tree is the model's own: one of its loss and its leaves."""
+        certificate, codes = self._model.certificate_, self._bench.problem.table.codes
+        tied = abs(loss - certificate.value) <= SAME * max(1.0, abs(loss))
+        if self._own is None or not tied or found.leaves[i] != certificate.leaves:
+            return False
+        return _same_leaves(_leaf_of_rows(found.tree(i), codes), _leaf_of_rows(self._own, codes))
 
     @property
     def _ended(self) -> bool:
@@ -163,7 +203,7 @@ class Alternatives(Sequence["OptimalTreeBase"]):
     def losses(self) -> FloatArray:
         """The loss of each, in order."""
         self._know(None)
-        return self._standard.loss * np.array([found.losses[i] for found, i in self._order])
+        return np.array([listed.loss for listed in self._order])
 
     @property
     def ranks(self) -> list[int]:
@@ -183,10 +223,10 @@ class Alternatives(Sequence["OptimalTreeBase"]):
 
     @property
     def reached(self) -> float:
-        """Every tree with a lower loss is there; minus infinity where the time sufficed for nothing."""
+        """Every tree with a lower loss is there."""
         self._know(None)
-        assert self._found is not None
-        return self._found.reached * self._standard.loss
+        known = self._model.certificate_.bound
+        return known if self._found is None else max(known, self._found.reached * self._standard.loss)
 
     def __len__(self) -> int:
         self._know(None)
@@ -214,14 +254,12 @@ class Alternatives(Sequence["OptimalTreeBase"]):
     def root(self, place: int) -> Node:
         """The tree at a place as the search knows it, without the cost of a model."""
         self._know(place + 1)
-        found, i = self._order[place]
-        return found.tree(i)
+        return self._order[place].root()
 
     def _model_at(self, place: int) -> OptimalTreeBase:
         if place not in self._built:
-            found, i = self._order[place]
-            value = float(found.losses[i]) * self._standard.loss
-            self._built[place] = with_tree(self._model, self._bench, found.tree(i), value)
+            listed = self._order[place]
+            self._built[place] = with_tree(self._model, self._bench, listed.root(), listed.loss)
         return self._built[place]
 
     def __str__(self) -> str:
@@ -374,6 +412,45 @@ def margin_of(bench: Workbench, within: float) -> float:
     reader = bench.reader
     everything = np.zeros(bench.problem.table.n_rows, dtype=np.intp)
     return float(within) * reader.facts(everything, [0])[0].loss
+
+
+def _node_of(tree: Tree | None) -> Node:
+    """A tree as an engine knows it."""
+    assert tree is not None
+    nodes = tree.nodes
+
+    def node(place: int) -> Node:
+        here = nodes[place]
+        if here.rule is not None:
+            return Node(tree.rules[here.rule].label)
+        branches = [(nodes[child].condition, node(child)) for child in here.children]
+        default = None if here.default is None else here.children.index(here.default)
+        return Node(0, tuple((condition, below) for condition, below in branches if condition is not None), default)
+
+    return node(0)
+
+
+def _leaf_of_rows(root: Node, codes: CodeArray) -> npt.NDArray[np.intp]:
+    """The leaf of every merged row, numbered in the order of the leaves."""
+    leaf = np.empty(codes.shape[1], dtype=np.intp)
+    n_leaves = 0
+
+    def visit(node: Node, rows: npt.NDArray[np.intp]) -> None:
+        nonlocal n_leaves
+        if not node.branches:
+            leaf[rows] = n_leaves
+            n_leaves += 1
+        for condition, child in node.branches:
+            visit(child, rows[np.isin(codes[condition.feature, rows], condition.codes)])
+
+    visit(root, np.arange(codes.shape[1]))
+    return leaf
+
+
+def _same_leaves(a: npt.NDArray[np.intp], b: npt.NDArray[np.intp]) -> bool:
+    """Whether two numberings of rows are the same but for the numbers."""
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    return len(pairs) == len(set(a.tolist())) == len(set(b.tolist()))
 
 
 def _features_of(node: Node) -> set[int]:
