@@ -12,3 +12,9 @@ def test_some_inputs(target: str) -> None:
     """What a reader did not write is read, or refused as it promises."""
     for number in range(150):
         TARGETS[target][0](number)
+
+
+@pytest.mark.parametrize("number", [6821, 8356, 9044, 19459])
+def test_inputs_that_failed_once(number: int) -> None:
+    """A date that is no longer read as one loaded as a model that could not be used."""
+    TARGETS["models"][0](number)

@@ -66,7 +66,8 @@ def _reading_in(document: Mapping[str, Any]) -> ColumnReading:
     if (
         not fine
         or not set(known["parts"]) <= set(get_args(Part))
-        or (known["how"] == "number" and "number" not in known)
+        or (known["how"] == "number") != ("number" in known)
+        or (known["how"] != "moment" and ("moment" in known or known["parts"]))
     ):
         raise ValueError(f"{document!r} is no reading")
     return made(ColumnReading, known)
