@@ -33,9 +33,11 @@ WITHOUT_PROOF = 0.6
 #: The same where a proof is to come: without the LP's optimum it gets nowhere, but better models are still to be found.
 BEFORE_PROOF = 0.8
 #: Shares of the time for looking around the best model once the LP is solved, and where it never was, so that nothing
-#: will be proven. Most rules to be looked at, and the shares of the gap within which they may be, tried one after the
-#: other.
+#: will be proven; seconds it may take in any case.
 AROUND, INSTEAD_OF_PROOF = 0.15, 0.9
+LEAST_AROUND = 1.0
+#: Most rules to be looked at where the table is large, and the shares of the gap within which they may be, tried one
+#: after the other.
 MOST_AROUND = 8000
 GAP_SHARES = (0.5, 0.25, 0.12, 0.06, 0.03)
 #: Rounds after which there is a look around the best model although the LP is far from solved, for a share of the time
@@ -59,7 +61,11 @@ class ExactRun(Run):
             with self._phase("tables"):
                 self.pool.counts.make_tables(self.deadline)
         self._generate()
-        self._look_around(self._part_of_time(AROUND if self.lp_value is not None else INSTEAD_OF_PROOF))
+        if self.lp_value is None:
+            self._look_around(self._part_of_time(INSTEAD_OF_PROOF))
+        else:  # a proof may be near: no longer than what was done so far
+            share = AROUND * min(self.deadline.remaining, 3600.0)
+            self._look_around(Deadline(min(share, max(LEAST_AROUND, self.deadline.elapsed))))
         if self.options.proof:
             with self._phase("proof"):
                 self._prove()
@@ -92,7 +98,7 @@ class ExactRun(Run):
             self._report("generate")
             if self._done():
                 return
-            if self.iterations in EARLY_ROUNDS:
+            if self.iterations in EARLY_ROUNDS and self.pool.model_rows.complete:
                 self._look_around(Deadline(min(EARLY_SHARE * self.deadline.elapsed, self.deadline.remaining)))
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
