@@ -55,7 +55,7 @@ def best_for_price(
             if found is None:
                 raise ValueError(
                     "Trees of any depth with a leaf_price are for errors, or costs of them, with whole weights, groups "
-                    "of nominal values and no constraints; give max_depth a number."
+                    "of nominal values, no constraints and some thousand cuts at most; give max_depth a number."
                 )
             return found
 
