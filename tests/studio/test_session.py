@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from omtree.studio.saving import FILES, saved, script
 from omtree.studio.session import Session
 from omtree.studio.source import Source, demo_source
 from omtree.studio.wishes import Wishes
-from omtree.studio.worker import Limits
+from omtree.studio.worker import QUICK, Job, Limits, Worker
 from omtree.studio.workers import WorkerProcess
 
 
@@ -198,3 +199,24 @@ def test_stop_and_a_worker_that_ends(bench):
         bench.rest()
     assert not session.revisions[session.current].failed
     assert session.process_id not in (None, old)
+
+
+def test_a_quick_fit_without_a_tree_is_not_the_end(monkeypatch):
+    """Where the short limit suffices for no tree under constraints, the long one is tried before anything is said."""
+    source = demo_source()
+    number = SimpleNamespace(value=0)
+    worker = Worker(source, Limits(20.0), None, number, SimpleNamespace(value=-1))
+    found = SimpleNamespace(certificate_=SimpleNamespace(value=1.0))
+    shown, limits = [], []
+
+    def fit(job: Job, seconds: float) -> Any:
+        limits.append(seconds)
+        if len(limits) == 1:
+            raise ValueError("time_limit ended before any model met the constraints; raise it.")
+        return found
+
+    monkeypatch.setattr(worker, "_try", fit)
+    monkeypatch.setattr(worker, "_show", lambda job, model, phase: shown.append(phase))
+    assert worker._best(Job(0, Wishes.first(source)), None) is found
+    assert limits == [QUICK, 20.0]
+    assert shown == ["full"]

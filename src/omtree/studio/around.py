@@ -8,7 +8,7 @@ from omtree.data.wording import number
 from omtree.report.svg import to_svg
 
 #: So many are shown, up to so much worse, and so long is looked for them.
-_MOST, _WITHIN, _SECONDS = 12, 0.02, 10.0
+_MOST, _WITHIN, _SECONDS = 12, 0.02, 20.0
 
 
 def trees_around(model: Any) -> dict[str, Any]:

@@ -161,7 +161,11 @@ class Worker:
         """The best tree, after a first one where none is known yet; None where there is none before a stop."""
         model = known
         if known is None:
-            model = self._try(job, min(QUICK, self._limits.seconds))
+            try:
+                model = self._try(job, min(QUICK, self._limits.seconds))
+            except ValueError:
+                # In so short a time constraints may not be met yet; the fit that follows says why there is no tree.
+                model = None
             if model is not None:
                 self._show(job, model, "quick")
                 # A search that ended before its limit had nothing left to do.
