@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+#: Files of one name in several folders, which cannot be looked through for examples; they hold none.
+collect_ignore_glob = ["*conftest.py", "*run.py"]
+
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
