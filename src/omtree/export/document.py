@@ -112,6 +112,8 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     known = {name: value for name, value in parameters.items() if name in model.get_params(deep=False)}
     if "constraints" in known:
         known["constraints"] = tuple(known["constraints"])
+    if known.get("costs") is not None and not np.isfinite(np.array(known["costs"], dtype=np.float64)).all():
+        raise ValueError("the costs are no numbers")
     check_parameters(type(model), known)
     model.set_params(**known)
     model._constraints = known.get("constraints", ())
