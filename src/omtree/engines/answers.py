@@ -27,12 +27,15 @@ class TreeAnswer:
     n_sizes : int
     sizes : callable or None
         Finds the best trees of all sizes; None where they are not to be had.
+    fewest : bool
+        Whether the search that found it prefers fewer leaves among trees of one loss.
     """
 
     solution: Solution
     root: Node | None
     n_sizes: int = 1
     sizes: Callable[[], SizedTrees] | None = None
+    fewest: bool = True
 
     def after(self, elapsed: float) -> TreeAnswer:
         """The answer with its times completed: what is not in it of the time so far went into the data."""

@@ -115,7 +115,7 @@ class ExactCuts:
         seconds = {"all cuts": found.seconds}
         solution = Solution((), status, found.value, found.bound, seconds=seconds, all_cuts=True)
         sizes = partial(self.search.sizes_on_grid, problem, root, found.value, self.deadline)
-        best = Refined(problem, TreeAnswer(solution, root, problem.max_leaves, sizes), 1)
+        best = Refined(problem, TreeAnswer(solution, root, problem.max_leaves, sizes, fewest=False), 1)
         if status in ("optimal", "gap_reached", "interrupted"):
             return best
         other = coarse()

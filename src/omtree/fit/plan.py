@@ -27,6 +27,7 @@ from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.checker import check
 from omtree.fit.exact_cuts import ExactCuts, is_for_all_cuts
 from omtree.fit.feature_order import feature_positions
+from omtree.fit.fewest_leaves import with_fewest_leaves
 from omtree.fit.infeasibility import conflicting, in_words, nearest
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTrees
@@ -218,6 +219,7 @@ class Plan:
                 refined = exact.tree(features, partial(coarse.tree, features, search))
             else:
                 refined = thresholds.tree(features, search)
+            refined = with_fewest_leaves(refined, search, deadline)
             answer = refined.answer.after(deadline.elapsed)
             assert answer.root is not None
             problem, training = rows_of(refined.problem, training, leaves_of(answer.root))

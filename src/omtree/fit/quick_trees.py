@@ -179,7 +179,7 @@ class QuickTrees:
             pruned = pruned_trees(standard.problem, labelled)
             return replace(pruned, losses=[loss * standard.loss for loss in pruned.losses])
 
-        return problem, TreeAnswer(solution, labelled, problem.max_leaves, sizes)
+        return problem, TreeAnswer(solution, labelled, problem.max_leaves, sizes, fewest=False)
 
 
 def _all_cuts(trees: Sequence[QuickTree]) -> dict[int, set[float]]:
