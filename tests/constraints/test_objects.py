@@ -52,6 +52,7 @@ from omtree.constraints import (
     loads,
     to_toml,
 )
+from omtree.constraints.audit import Checks, ConstraintCheck
 
 ALL: list[Constraint] = [
     Budget({"a": 1.5, "b": 2}, 3, {"a": ("g", 0.5), "b": "g"}, weight=0.1),
@@ -192,3 +193,15 @@ def test_functions_have_no_toml() -> None:
     """A constraint with a function is refused when written."""
     with pytest.raises(ValueError, match="holds short as 'allows', which a TOML file cannot"):
         to_toml([Path(short)])
+
+
+def test_an_audit_in_a_notebook() -> None:
+    """What an audit returns is a tuple still, and a table in a notebook that says whether all is met."""
+    missed, met = ConstraintCheck("recall of <b>", 0.5, 0.75, -0.25), ConstraintCheck("depth", 2.0, 3.0, 1.0, "at most")
+    checks = Checks([missed, met])
+    shown = checks._repr_html_()
+    assert "1 of 2 constraints are not met" in shown
+    assert "recall of &lt;b&gt;" in shown
+    assert "at least 0.75" in shown
+    assert "all constraints are met" in Checks(checks[1:])._repr_html_()
+    assert tuple(checks) == checks

@@ -103,3 +103,11 @@ def test_a_rule_without_conditions_reads_well() -> None:
     text = str(Certificate("optimal", 3.0, 3.0, 10.0, leaves=1, depth=0))
     assert "1 rule for all rows" in text
     assert "0 conditions" not in text
+
+
+def test_a_search_among_constrained_models_that_did_not_end() -> None:
+    """The first line says that models which meet the constraints were not all looked at."""
+    first = str(certificate(status="time_limit", bound=120.0)).splitlines()[0]
+    assert first.endswith("; among those that meet the constraint the search did not end")
+    assert "did not end" not in str(certificate(status="time_limit", bound=120.0, constraints=())).splitlines()[0]
+    assert "did not end" not in str(certificate()).splitlines()[0]

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from omtree.constraints.samples import GroupColumn
 from omtree.data.table import CodeArray, Feature, FloatArray
+from omtree.data.wording import number
+from omtree.model.notebook_html import html_table
 
 if TYPE_CHECKING:
     from omtree.constraints.constraint import Constraint, Level
@@ -75,6 +77,25 @@ class ConstraintCheck:
     def met(self) -> bool:
         """Whether the limit is kept, rounding aside."""
         return self.slack >= -TOLERANCE * max(1.0, abs(self.limit))
+
+
+class Checks(tuple[ConstraintCheck, ...]):
+    """Checks of all constraints of a model; a notebook shows them as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        missed = sum(not check.met for check in self)
+        title = "all constraints are met" if not missed else f"{missed} of {len(self)} constraints are not met"
+        if not self:
+            title = "the model has no constraints"
+        return html_table(("constraint", "value", "limit", "met"), [_cells(check) for check in self], title)
+
+
+def _cells(check: ConstraintCheck) -> tuple[str, str, str, str]:
+    value = "nothing to measure" if math.isnan(check.value) else number(check.value)
+    limit = "" if math.isinf(check.limit) else f"{check.sense} {number(check.limit)}"
+    return check.name, value, limit, "yes" if check.met else "no"
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
+from omtree.constraints.audit import Checks
 from omtree.data.column import Columns
 from omtree.data.columns import as_row, check_labels, is_number_matrix
 from omtree.data.parsing.reading import ColumnReading
@@ -187,7 +188,7 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
         Returns
         -------
         tuple of ConstraintCheck
-            Name, value, limit and slack of every constraint, as in the certificate.
+            Name, value, limit and slack of every constraint, as in the certificate; a notebook shows a table of them.
         """
         codes = self._encode(X)
         named = set(group_columns(self._constraints))
@@ -195,7 +196,8 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
         found = read_groups(named, groups, columns)
         tree = self.tree_ if self.certificate_.structure == "tree" else None
         weight = check_weights(sample_weight, columns.n_samples)
-        return audit(self._constraints, Answers.of(self.rules_, codes, self._positions(y), weight, found, tree))
+        answers = Answers.of(self.rules_, codes, self._positions(y), weight, found, tree)
+        return Checks(audit(self._constraints, answers))
 
     def expect(self, X: Any, y: Any, sample_weight: Any = None) -> Expectation:
         """What to expect on new rows, judged by rows that the model was not fitted to.

@@ -203,6 +203,8 @@ class Certificate:
                 name, value, bound = "RMSE", number(self.root_mean(self.value)), number(self.root_mean(self.bound))
             verb, rest = f"the {name} of the model is {value}", f"no {model} has one below {bound}"
             none = f"no {model} has a lower one"
+        if self.constraints and self.status in ("time_limit", "stopped", "interrupted"):
+            rest += f"; among those that meet the {self._limits} the search did not end"
         match self.status:
             case "optimal" if self.cuts == "some":
                 return f"best found: {verb}; it is proven that {none}, and other cut points are not excluded"
@@ -220,6 +222,10 @@ class Certificate:
                 return f"another model: {verb}, and {rest}"
             case "infeasible":
                 return "infeasible: no model meets the limits and constraints"
+
+    @property
+    def _limits(self) -> str:
+        return "constraint" if len(self.constraints) == 1 else "constraints"
 
     @property
     def _compared(self) -> str:
