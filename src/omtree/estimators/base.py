@@ -32,6 +32,7 @@ from omtree.export.exports import Exports
 from omtree.fit.plan import Plan
 from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation, fit_sized
+from omtree.fit.stability import Stability, stability_of
 from omtree.fit.workbench import Workbench
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import code_shares
@@ -68,6 +69,7 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
     _family: TreeFamily
     _code_shares: Mapping[int, tuple[float, ...]]
     notes_: list[str]
+    stability_: Stability
     reading_: tuple[ColumnReading, ...]
     _kinds: Mapping[str, Any] | None
     _constraints: tuple[Constraint, ...]
@@ -96,7 +98,14 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
                 raise ValueError(
                     "Cross-validation needs rows that fit into memory; give max_leaves a number and leave cv out."
                 )
-            outcome, certificate, choice = fit_sized(Plan.of(vars(self)), validation, ready, objective, deadline)
+            plan = Plan.of(vars(self))
+            outcome, certificate, choice = fit_sized(plan, validation, ready, objective, deadline)
+            stability = None
+            if self.stability is not None:
+                if is_elsewhere(X):
+                    raise ValueError("stability needs rows that fit into memory; leave it out.")
+                sized = plan if choice is None else replace(plan, max_leaves=choice.leaves)
+                stability = stability_of(sized, outcome, ready, objective, self.stability, self.time_limit)
         left_out = [reading.notes[-1] for reading in ready.columns.readings if reading.how == "left out"]
         if left_out:
             said = "; ".join(left_out)
@@ -110,8 +119,11 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
             "_code_shares",
             "_prices",
             "_wishes",
+            "stability_",
         ):
             self.__dict__.pop(name, None)
+        if stability is not None:
+            self.stability_ = stability
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
             self.feature_names_in_ = learner.feature_names_in_

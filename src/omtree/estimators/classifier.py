@@ -58,6 +58,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         How each column of ``X`` was read, as those of new rows are.
     notes_ : list of str
         What a person should know about that: columns left out, texts read as numbers or dates.
+    stability_ : Stability
+        With `stability`: how often each column is tested first, and how many answers change, over resamples.
 
     Notes
     -----

@@ -361,6 +361,13 @@ class FitParameters:
         'With ``max_leaves="auto"``: the size of least mean loss, or the smallest one within a standard error of it.',
         choices=("best", "one_se"),
     )
+    stability: int | None = parameter(
+        None,
+        "int or None",
+        "So many resamples of the training rows are fitted as well, each within `time_limit`: ``stability_`` says how "
+        "often each column is tested first, and how many answers change. Needs rows in memory.",
+        whole(2, none=True),
+    )
     reading: Reading | None = parameter(
         None,
         "Reading or None",

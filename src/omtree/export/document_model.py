@@ -97,7 +97,11 @@ def _targets_in(document: Any) -> TargetSummary | None:
         return None
     mean, deviation, quantiles = document
     low, first, middle, third, high = map(finite, listed(quantiles))
-    return TargetSummary(finite(mean), finite(deviation), (low, first, middle, third, high))
+    summary = TargetSummary(finite(mean), finite(deviation), (low, first, middle, third, high))
+    # Squares of all of them are numbers, or the fit would have been refused.
+    if summary.deviation < 0 or max(map(abs, (summary.mean, summary.deviation, *summary.quantiles))) > 1e154:
+        raise ValueError("the targets of a rule are too far apart")
+    return summary
 
 
 def _condition_out(condition: Condition) -> dict[str, Any]:
