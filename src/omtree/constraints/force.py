@@ -60,6 +60,9 @@ class Force(Constraint):
     tree: Any
     level: ClassVar[Level] = "attribute"
 
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "tree", _tidy(self.tree))
 

@@ -72,6 +72,9 @@ class AnswerCost(Bounded):
 
     costs: Mapping[Any, float] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
     def check(self, setting: Setting) -> None:
         check_classes(self, setting)
         if not isinstance(self.costs, Mapping) or not self.costs:
