@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import resource
 import sys
 import time
 import traceback
@@ -35,6 +36,11 @@ from soak import limits as cut_short
 
 #: How the losses grow with the targets.
 DEGREES = {"squared": 2, "huber": 2, "absolute": 1, "quantile": 1, "poisson": 1}
+#: Bytes of memory; brute force that would need more is passed over, and counted.
+MEMORY = 8 << 30
+#: Seconds from one table of counts to the next.
+EVERY = 300.0
+VERDICTS = ("fine", "wrong", "late", "crashed", "too large")
 #: Part of the weight that a leaf has at least; no sum of weights is just that.
 SHARE = 0.0437
 
@@ -228,7 +234,7 @@ KINDS: dict[str, Callable[[np.random.Generator], None]] = {
 
 
 def outcome_of(kind: str, seed: int) -> tuple[str, str]:
-    """Whether a case was fine, wrong, late or crashed, and what there is to say about it."""
+    """Whether a case was fine, wrong, late, crashed or too large for brute force, and what there is to say about it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -237,9 +243,18 @@ def outcome_of(kind: str, seed: int) -> tuple[str, str]:
             return "wrong", str(fault)
         except Late as fault:
             return "late", str(fault)
+        except MemoryError as fault:
+            last = traceback.extract_tb(fault.__traceback__)[-1].filename
+            return "too large" if "helpers" in Path(last).parts else "crashed", traceback.format_exc(limit=-4)
         except Exception:
             return "crashed", traceback.format_exc(limit=-4)
     return "fine", ""
+
+
+def table_of(counts: collections.Counter[tuple[str, str]], kinds: list[str]) -> str:
+    """Cases by kind and verdict."""
+    head = f"{'kind':<14}" + "".join(f"{verdict:>11}" for verdict in VERDICTS)
+    return "\n".join([head, *(f"{k:<14}" + "".join(f"{counts[k, v]:>11}" for v in VERDICTS) for k in kinds)])
 
 
 def main() -> int:
@@ -252,6 +267,7 @@ def main() -> int:
     if arguments.seed is not None:
         print(*outcome_of(arguments.kind or "losses", arguments.seed), sep="\n")
         return 0
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     first = int(time.time())
     print(
         f"late means more than {cut_short.GRACE:g} s + {cut_short.SHARE:.0%} of the limit after it, by the clock or by "
@@ -260,19 +276,20 @@ def main() -> int:
     )
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
     started, number = time.monotonic(), 0
+    told = started
     kinds = [arguments.kind] if arguments.kind else list(KINDS)
     while time.monotonic() - started < arguments.seconds:
+        if time.monotonic() - told > EVERY:
+            told = time.monotonic()
+            print(f"after {told - started:.0f} s", table_of(counts, kinds), sep="\n", flush=True)
         kind, seed = kinds[number % len(kinds)], first + number // len(kinds)
         verdict, what = outcome_of(kind, seed)
         counts[kind, verdict] += 1
-        if verdict != "fine":
+        if verdict not in ("fine", "too large"):
             print(f"{verdict}: --kind {kind} --seed {seed}\n  {what}", flush=True)
         number += 1
-    verdicts = ("fine", "wrong", "late", "crashed")
-    print(f"{'kind':<14}" + "".join(f"{verdict:>9}" for verdict in verdicts))
-    for kind in kinds:
-        print(f"{kind:<14}" + "".join(f"{counts[kind, verdict]:>9}" for verdict in verdicts))
-    return int(any(verdict != "fine" for _, verdict in counts))
+    print(table_of(counts, kinds))
+    return int(any(verdict not in ("fine", "too large") for _, verdict in counts))
 
 
 if __name__ == "__main__":
