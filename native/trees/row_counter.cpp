@@ -4,6 +4,12 @@
 #include <type_traits>
 
 namespace omtree {
+namespace {
+
+/// A table of all pairs of features that is larger would cost more to fill with zeros than it saves.
+constexpr std::size_t most_table_bytes = std::size_t{128} << 20;
+
+} // namespace
 
 template <typename Count>
 RowCounter<Count>::RowCounter(const Shared<Count> &shared)
@@ -64,6 +70,15 @@ void RowCounter<Count>::count_pairs(const Samples<Count> &samples, int feature, 
         const std::uint8_t *inner = samples.column(other);
         const auto [offset, code_stride, class_stride] = shared_.place[other];
         Count *base = slab + offset;
+        if (samples.label.empty()) {
+            for (std::size_t i = 0; i < samples.size; ++i) {
+                Count *to = base + outer[i] * shared_.width + inner[i] * code_stride;
+                for (int s = 0; s < n_classes_; ++s) {
+                    to[s * class_stride] += samples.weight[i * n_classes_ + s];
+                }
+            }
+            continue;
+        }
         for (std::size_t i = 0; i < samples.size; ++i) {
             base[outer[i] * shared_.width + inner[i] * code_stride + samples.label[i] * class_stride] +=
                 samples.weight[i];
@@ -77,8 +92,9 @@ const Count *RowCounter<Count>::slab(const Samples<Count> &samples, int feature,
         if (table_id_ == samples.id || code_bits_.count_table(shared_, samples, used, pair_table_)) {
             table_id_ = samples.id;
         }
-    } else if (samples.label.empty() && table_id_ != samples.id) {
-        pair_table_.assign(static_cast<std::size_t>(shared_.n_codes) * shared_.width, 0);
+    } else if (const auto size = static_cast<std::size_t>(shared_.n_codes) * shared_.width;
+               samples.label.empty() && table_id_ != samples.id && size * sizeof(Count) <= most_table_bytes) {
+        pair_table_.assign(size, 0);
         sum_pairs_.count(shared_, samples, used, -1);
         in_order_.resize(samples.size);
         std::iota(in_order_.begin(), in_order_.end(), 0u);
@@ -168,7 +184,7 @@ bool RowCounter<Count>::cube(const Samples<Count> &samples, int feature, const s
                              const Check &check, std::vector<Count> &cube) {
     const std::size_t table = static_cast<std::size_t>(shared_.n_codes) * shared_.width;
     const int n_codes = problem_.features[feature].n_codes;
-    if (table * n_codes * sizeof(Count) > (std::size_t{128} << 20)) {
+    if (table * n_codes * sizeof(Count) > most_table_bytes) {
         return false;
     }
     cube.assign(table * n_codes, 0);

@@ -323,7 +323,7 @@ def test_verbose_prints_a_table(structure: Any, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == ""
     OptimalTreeClassifier(max_depth=2, structure=structure, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["seconds", "phase", "value", "bound", "gap", "columns", "rows"]
+    assert lines[0].split() == ["seconds", "phase", "value", "bound", "gap", "done", "columns", "rows"]
     assert len(lines) > 1
 
 

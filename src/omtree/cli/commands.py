@@ -202,7 +202,7 @@ def fit(
     if columns is not None and target is not None:
         raise ValueError(f"--target is not for --task {task}; its columns have options of their own.")
     if columns is None and target is None:
-        raise ValueError("--target is missing; name the column to predict.")
+        raise typer.BadParameter("--target is missing; name the column to predict.")
     run_fit(
         FitRequest(
             data=data,

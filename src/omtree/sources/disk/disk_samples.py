@@ -307,8 +307,8 @@ class ScannedTraining(DistantTraining):
 def _too_many() -> Training:
     raise ValueError(
         "These rows do not fit into memory even when merged; counted where they are, they allow trees without "
-        "constraints and objectives that the weights of the classes decide ('error', 'balanced_error', 'gini', "
-        "'entropy'): raise memory_limit, or use fewer columns or bins."
+        "constraints, features in an order that is given, and objectives that the weights of the classes decide "
+        "('error', 'balanced_error', 'gini', 'entropy'): raise memory_limit, or use fewer columns or bins."
     )
 
 
