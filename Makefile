@@ -80,7 +80,7 @@ sanitize:
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 build/sanitize/venv/bin/python -m pytest -q -p no:xdist tests/kernel \
 	  tests/sources/test_counts.py tests/engines/trees/test_fronts.py tests/engines/trees/test_any_size.py \
-	  tests/engines/rules/test_tables.py
+	  tests/engines/trees/test_nearby.py tests/engines/trees/test_any_depth.py tests/engines/rules/test_tables.py
 
 # A wheel for this Python in dist/, repaired for older systems, checked, and run in an empty environment.
 wheel: $(VENV)/.ready
