@@ -47,7 +47,7 @@ def head(rows: list[dict[str, Any]]) -> str:
     text += f"- Methods: {', '.join(f'{name} {version}' for name, version in sorted(used.items()))}.\n"
     text += f"- Packages when this page was written: {', '.join(f'{name} {v}' for name, v in versions().items())}.\n"
     text += (
-        "- The runs of rules were made before a fault in their proof was mended (see the changelog), and those of trees "
-        "before the\n  searches were put together anew: they stand until they are made again.\n"
+        "- The runs of rules were made before a fault in their proof was mended (see the changelog), and those of trees"
+        " before the\n  searches were put together anew: they stand until they are made again.\n"
     )
     return text
