@@ -175,3 +175,13 @@ def test_ctrl_c_ends_it() -> None:
     timer.join()
     assert found.interrupted
     assert np.isfinite(found.value)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_children_keep_the_depth(seed: int) -> None:
+    """A start with nodes of three children, whose tests would be too many, does not lead beyond the depth."""
+    problem = large_problem(seed, max_depth=2, max_leaves=9, regression=True)
+    start = solve(problem, max_children=3).trees[-1]
+    found = improve(problem, splits="multiway", max_children=3, starts=[start], work=1, seed=seed)
+    assert depth(start) == 2
+    assert depth(found.root) <= 2

@@ -109,6 +109,10 @@ def improve(
     1.0
     """
     views = _Views.of(problem, splits, max_children)
+    flat = [views.flat(start) for start in starts]
+    if not views.nested:
+        # Where nested tests stay nodes of their own, a node of several children may take more of them than are allowed.
+        flat = [tree for tree in flat if _depth(tree) <= problem.max_depth]
     worth, sums, weighs = _sums(problem)
     trees, ended, interrupted = _native.improve_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
@@ -131,10 +135,16 @@ def improve(
         patience=patience,
         seed=seed,
         seconds=math.inf if deadline is None else deadline.remaining,
-        starts=[views.flat(start) for start in starts],
+        starts=flat,
     )
     root, value = weighed(problem, views.tree(trees[0]))
     return Improved(root, value, ended, interrupted, tuple(map(views.tree, trees[1:])))
+
+
+def _depth(tree: _FlatTree, place: int = 0) -> int:
+    """The tests on the longest path of a tree of binary tests."""
+    view, _, low, high = tree[place]
+    return 0 if view < 0 else 1 + max(_depth(tree, low), _depth(tree, high))
 
 
 def weighed(problem: Problem, root: Node) -> tuple[Node, float]:
