@@ -15,7 +15,7 @@ from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.trees.splits import Splits, unpack
-from omtree.engines.trees.task import tree_task
+from omtree.engines.trees.task import problem_task
 from omtree.problem.judge import make_judge
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Node, Problem
@@ -156,12 +156,8 @@ def attainable(
         limits = replace(limits, prices=replace(limits.prices, weight=test_weight * float(prices[0])))
     offset = float(problem.table.statistics.sum(axis=0) @ constant)
     searched = replace(problem, loss=LinearLoss(shifted), limits=limits)
-    task = tree_task(
-        problem.table.features,
-        [level.position for level in problem.graph.levels],
-        problem.graph.categories,
-        max_depth=problem.max_depth,
-        max_leaves=problem.max_leaves,
+    task = problem_task(
+        problem,
         splits=splits,
         max_children=max_children,
         cache_mb=cache_mb,

@@ -10,7 +10,7 @@ from omtree import _native
 from omtree.deadline import Deadline
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
-from omtree.engines.trees.task import Report, tree_task
+from omtree.engines.trees.task import Report, problem_task
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Problem
 
@@ -75,12 +75,8 @@ def solve_general(
     started = time.monotonic()
     features, categories = problem.table.features, problem.graph.categories
     columns = [level.position for level in problem.graph.levels]
-    task = tree_task(
-        features,
-        columns,
-        categories,
-        max_depth=problem.max_depth,
-        max_leaves=problem.max_leaves,
+    task = problem_task(
+        problem,
         splits=splits,
         max_children=max_children,
         n_jobs=n_jobs,

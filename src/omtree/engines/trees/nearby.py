@@ -15,7 +15,7 @@ from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.trees.splits import Splits, unpack
-from omtree.engines.trees.task import tree_task
+from omtree.engines.trees.task import problem_task
 from omtree.problem.forced_parts import with_given_parts
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Node, Problem
@@ -123,12 +123,8 @@ def nearby(
         raise ValueError("Trees in the order of their losses know no constraints over the whole model; remove them.")
     if not problem.graph.levels:
         raise ValueError("No column varies, so that there is one tree only.")
-    task = tree_task(
-        problem.table.features,
-        [level.position for level in problem.graph.levels],
-        problem.graph.categories,
-        max_depth=problem.max_depth,
-        max_leaves=problem.max_leaves,
+    task = problem_task(
+        problem,
         splits=splits,
         max_children=max_children,
         cache_mb=cache_mb,

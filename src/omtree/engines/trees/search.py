@@ -13,7 +13,7 @@ from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
-from omtree.engines.trees.task import Report, tree_task
+from omtree.engines.trees.task import Report, problem_task, tree_task
 from omtree.problem.graph import Categories, FeatureGraph
 from omtree.problem.losses import Formula, HazardLoss, ImpurityLoss, LinearLoss, Loss, MomentLoss
 from omtree.problem.problem import Problem
@@ -164,17 +164,9 @@ def _solve(problem: Problem, categories: Categories, counting: Counting, **optio
         raise ValueError("The tree search takes no constraints over the whole model; remove problem.model_limits.")
     started = time.monotonic()
     features = problem.table.features
-    columns = [features.index(level.feature) for level in problem.graph.levels]
+    columns = [level.position for level in problem.graph.levels]
     prices = problem.limits.prices
-    task = tree_task(
-        features,
-        columns,
-        categories,
-        max_depth=problem.max_depth,
-        max_leaves=problem.max_leaves,
-        min_support=problem.min_support,
-        **options,
-    )
+    task = problem_task(problem, categories, min_support=problem.min_support, **options)
     answer = _native.search_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         *sums_and_formula(problem),

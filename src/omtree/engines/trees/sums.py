@@ -10,7 +10,7 @@ from omtree import _native
 from omtree.deadline import Deadline
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
-from omtree.engines.trees.task import Report, tree_task
+from omtree.engines.trees.task import Report, problem_task
 from omtree.problem.losses import MomentLoss
 from omtree.problem.problem import Problem
 
@@ -81,12 +81,8 @@ def solve_sums(
     features = problem.table.features
     columns = [level.position for level in problem.graph.levels]
     categories = problem.graph.categories
-    task = tree_task(
-        features,
-        columns,
-        categories,
-        max_depth=problem.max_depth,
-        max_leaves=problem.max_leaves,
+    task = problem_task(
+        problem,
         min_support=problem.min_support,
         splits=splits,
         n_jobs=n_jobs,

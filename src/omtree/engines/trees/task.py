@@ -13,6 +13,7 @@ from omtree.deadline import Deadline
 from omtree.engines.trees.splits import Splits, family_of, order_of
 from omtree.problem.graph import Categories
 from omtree.problem.limits import ForcedNode
+from omtree.problem.problem import Problem
 
 #: Told now and then the best loss, a bound, and how many of how many branches of the root are done.
 Report = Callable[[float, float, int, int], None]
@@ -86,6 +87,27 @@ def tree_task(
         use_cache=use_cache,
         every_size=every_size,
         progress=report,
+    )
+
+
+def problem_task(problem: Problem, categories: Categories | None = None, **options: Any) -> _native.TreeTask:
+    """The task of a search over the features of a problem's graph, in its depth and leaves.
+
+    Parameters
+    ----------
+    problem : Problem
+    categories : {"groups", "values", "single"}, optional
+        By default as in the graph.
+    **options
+        As in `tree_task`.
+    """
+    return tree_task(
+        problem.table.features,
+        [level.position for level in problem.graph.levels],
+        categories or problem.graph.categories,
+        max_depth=problem.max_depth,
+        max_leaves=problem.max_leaves,
+        **options,
     )
 
 
