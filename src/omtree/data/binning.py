@@ -125,29 +125,21 @@ def supervised_thresholds(
     label = labels[keep][order]
     weight = np.ones(len(ordered)) if weights is None else weights[keep][order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] > ordered[:-1]]))
-    group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(ordered)))
     if numbers:
         centred = label - np.average(label, weights=weight)
-        moments = (weight, weight * centred, weight * centred**2)
-        at: FloatArray = np.stack([np.bincount(group, weights=m) for m in moments], axis=1).astype(np.float64)
-        return _thresholds(ordered[starts], at, np.arange(len(starts) - 1), max_thresholds, True)
-    n_classes = int(label.max()) + 1
-    # Weight of each class at each distinct value.
-    flat = np.bincount(group * n_classes + label, weights=weight, minlength=len(starts) * n_classes)
-    at = flat.astype(np.float64).reshape(len(starts), n_classes)
-    only = np.where((at > 0).sum(axis=1) == 1, at.argmax(axis=1), -1)
-    cuts = np.flatnonzero((only[1:] != only[:-1]) | (only[1:] < 0))
-    return _thresholds(ordered[starts], at, cuts, max_thresholds, False)
-
-
-def _thresholds(
-    distinct: FloatArray, at: FloatArray, cuts: npt.NDArray[np.intp], max_thresholds: int, squared: bool
-) -> FloatArray:
-    """Thresholds after some of the distinct values, given what the samples at each of them add up to."""
-    below = np.cumsum(at, axis=0)
+        below = [np.cumsum(moment) for moment in (weight, weight * centred, weight * centred**2)]
+        cuts = np.arange(len(starts) - 1)
+    else:
+        below = [np.cumsum(weight * (label == own)) for own in range(int(label.max()) + 1)]
+        least, most = np.minimum.reduceat(label, starts), np.maximum.reduceat(label, starts)
+        mixed = least[1:] != most[1:]
+        cuts = np.flatnonzero(mixed | (least[1:] != least[:-1]) | (most[1:] != most[:-1]))
     if len(cuts) > max_thresholds:
-        padded = np.concatenate([np.zeros((1, at.shape[1])), below[cuts], below[-1:]])
-        cuts = cuts[np.sort(_native.best_cuts(padded, max_thresholds, squared)) - 1]
+        # What the samples up to each cut add up to, with nothing before the first and everything after the last.
+        up_to = np.concatenate([starts[cuts + 1] - 1, [len(ordered) - 1]])
+        padded = np.concatenate([np.zeros((1, len(below))), np.stack([sums[up_to] for sums in below], axis=1)])
+        cuts = cuts[np.sort(_native.best_cuts(padded, max_thresholds, numbers)) - 1]
+    distinct = ordered[starts]
     return _each_between(distinct[cuts], distinct[cuts + 1])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -165,11 +166,42 @@ class FeatureGraph:
 
     def level_of(self, feature: int) -> int:
         """Level of the feature at this position of the table."""
-        return next(level.index for level in self.levels if level.position == feature)
+        return self._by_position[feature].index
+
+    def number_of(self, feature: int, codes: tuple[int, ...]) -> int | None:
+        """The condition's number, counted over all levels; None for one that the graph does not have.
+
+        >>> graph = FeatureGraph([Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))])
+        >>> [graph.number_of(0, node.codes) for node in graph.levels[0].nodes], graph.number_of(0, (0, 2))
+        ([0, 1, 2, 3, 4], None)
+        """
+        level = self._by_position[feature]
+        sets = level.code_sets
+        if id(sets) not in self._places_in:
+            self._places_in[id(sets)] = {inside: i for i, inside in enumerate(sets)}
+        place = self._places_in[id(sets)].get(codes)
+        return None if place is None else self._starts[level.index] + place
+
+    def place_of(self, number: int) -> tuple[Level, int]:
+        """The level of the condition with this number, and its place there."""
+        index = bisect_right(self._starts, number) - 1
+        return self.levels[index], number - self._starts[index]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *itertools.accumulate(len(level.code_sets) for level in self.levels)]
+
+    @cached_property
+    def _by_position(self) -> dict[int, Level]:
+        return {level.position: level for level in self.levels}
+
+    @cached_property
+    def _places_in(self) -> dict[int, dict[tuple[int, ...], int]]:
+        """Where each set of codes stands; features of one shape share the listing, and so the places."""
+        return {}
 
     def pack(self) -> PackedGraph:
         """The graph as flat arrays."""
-        sizes = [len(level.code_sets) for level in self.levels]
         known: dict[int, npt.NDArray[np.uint64]] = {}
         for level in self.levels:
             if id(level.code_sets) not in known:
@@ -177,7 +209,7 @@ class FeatureGraph:
         masks = [np.empty((0, 4), dtype=np.uint64), *(known[id(level.code_sets)] for level in self.levels)]
         return PackedGraph(
             np.array([level.position for level in self.levels], dtype=np.int32),
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+            np.array(self._starts, dtype=np.int32),
             np.concatenate(masks),
         )
 

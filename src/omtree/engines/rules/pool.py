@@ -111,8 +111,6 @@ class ColumnPool:
         self.model_rows = ModelRows(problem)
         self._pricer = pricer
         self._general = general
-        self._places = [(level, i) for level in problem.graph for i in range(len(level.code_sets))]
-        self._number = {(level.position, level.code_sets[i]): n for n, (level, i) in enumerate(self._places)}
         self._nodes: dict[int, Condition] = {}
         self._width = max(1, problem.max_depth)
         self._known: dict[RuleKey, int] = {}  # the column of each rule, in the order of the columns
@@ -195,7 +193,7 @@ class ColumnPool:
         """Whether the path is a rule of the problem: conditions of the graph, not too many, and within the limits."""
         if len(path.conditions) > self.problem.max_depth:
             return False
-        if any((c.feature, c.codes) not in self._number for c in path.conditions):
+        if any(self.problem.graph.number_of(c.feature, c.codes) is None for c in path.conditions):
             return False
         if self._general is not None:
             return bool(np.isfinite(self._general.losses(*self._as_arrays([path]))[0][0]))
@@ -215,8 +213,8 @@ class ColumnPool:
         """Numbers of the conditions of each path, and the labels."""
         conditions = np.full((len(paths), self._width), -1, dtype=np.int32)
         for row, path in zip(conditions, paths, strict=True):
-            numbers = sorted(self._number[c.feature, c.codes] for c in path.conditions)
-            row[: len(numbers)] = numbers
+            numbers = [self.problem.graph.number_of(c.feature, c.codes) for c in path.conditions]
+            row[: len(numbers)] = sorted(number for number in numbers if number is not None)
         return conditions, np.array([path.label for path in paths], dtype=np.int32)
 
     def _keys(self, conditions: IntArray, hashes: HashArray, label: IntArray) -> list[RuleKey]:
@@ -234,7 +232,7 @@ class ColumnPool:
     def _node(self, number: int) -> Condition:
         """A condition of the graph; its words take time, so each is made once."""
         if number not in self._nodes:
-            level, i = self._places[number]
+            level, i = self.problem.graph.place_of(number)
             self._nodes[number] = level.node(i)
         return self._nodes[number]
 
@@ -299,7 +297,7 @@ class ColumnPool:
             return numbers
         start, covered = self._pricer.cover(conditions, self._all_rows)
         for j in range(len(label)):
-            places = [self._places[number] for number in conditions[j] if number >= 0]
+            places = [self.problem.graph.place_of(int(number)) for number in conditions[j] if number >= 0]
             tested = [(level.position, level.code_sets[i]) for level, i in places]
             rows = covered[start[j] : start[j + 1]].astype(np.uint32)
             numbers[:, j] = [part.number(tested, rows, int(label[j])) for part in self.problem.sums]

@@ -25,8 +25,8 @@ from omtree.problem.problem import Path, Problem, leaves_of
 SEARCH_SHARE, PAPER_SHARE = 0.4, 0.1
 MOST_SEARCH_SECONDS = 120.0
 
-#: Once the time is up, a greedy tree is grown on so many rows.
-LATE_ROWS = 20_000
+#: Once the time is up, a greedy tree is grown on so many rows, and fewer where there are many columns.
+LATE_ROWS, LATE_CELLS = 20_000, 500_000
 
 SklearnTree: TypeAlias = DecisionTreeClassifier | DecisionTreeRegressor
 
@@ -61,7 +61,8 @@ def greedy_models(pool: ColumnPool, seed: int, deadline: Deadline) -> Iterator[l
     """The leaves of greedy trees, as rules with their best labels; once the time is up of one, grown on some rows."""
     for single_values in (False, True):
         late = deadline.expired
-        paths = greedy_paths(pool.problem, seed, single_values=single_values, most_rows=LATE_ROWS if late else None)
+        few = max(1, min(LATE_ROWS, LATE_CELLS // max(1, len(pool.problem.table.features))))
+        paths = greedy_paths(pool.problem, seed, single_values=single_values, most_rows=few if late else None)
         yield [pool.with_best_label(path) for path in paths]
         if late:
             return
@@ -91,7 +92,6 @@ def greedy_paths(
     most so many rows of the table.
     """
     table = problem.table
-    known = {(level.position, codes) for level in problem.graph for codes in level.code_sets}
     cuttings = [cutting for f, feature in enumerate(table.features) for cutting in _cuttings(f, feature, single_values)]
     if not cuttings or problem.max_leaves < 2:
         return []
@@ -109,7 +109,7 @@ def greedy_paths(
     paths = []
     for inside in _leaves(tree, cuttings, [feature.n_codes for feature in table.features]):
         tested = [(f, codes) for f, codes in inside.items() if len(codes) < table.features[f].n_codes]
-        if not all(node in known for node in tested):
+        if any(problem.graph.number_of(*node) is None for node in tested):
             return []
         path = Path(tuple(Condition(f, codes) for f, codes in tested), 0)
         covered = path.covers(table.codes)

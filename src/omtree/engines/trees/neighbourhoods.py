@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -114,14 +115,15 @@ def improve(
         # Where nested tests stay nodes of their own, a node of several children may take more of them than are allowed.
         flat = [tree for tree in flat if _depth(tree) <= problem.max_depth]
     worth, sums, weighs = _sums(problem)
+    rank_of = np.array(views.rank, dtype=np.uint8).reshape(len(views.rank), 256)
     trees, ended, interrupted = _native.improve_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         sums,
         np.ascontiguousarray(problem.table.weight, dtype=np.float64),
         features=views.feature,
-        n_ranks=[int(rank.max()) + 1 for rank in views.rank],
+        n_ranks=(rank_of.max(axis=1).astype(int) + 1).tolist(),
         nests=views.nests,
-        rank_of=np.array(views.rank, dtype=np.uint8).reshape(len(views.rank), 256),
+        rank_of=rank_of,
         worth=worth,
         weighs=weighs,
         max_depth=problem.max_depth,
@@ -305,13 +307,7 @@ def _ranks(feature: Feature, categories: Categories, splits: Splits) -> list[tup
         values, missing = range(feature.n_values), feature.n_values
         return [(_rank([missing, *values]), True), (_rank([*values, missing]), True)]
     if family == "subset":
-        halves = [
-            subset
-            for size in range(1, n_codes)
-            for subset in itertools.combinations(range(n_codes), size)
-            if 0 in subset
-        ]
-        return [(_apart(subset), True) for subset in halves]
+        return [(half, True) for half in _halves(n_codes)]
     if family == "run":
         singles = range(n_codes) if splits == "binary" and n_codes <= _MAX_SINGLES else ()
         return [(_rank(order), True), *((_apart((code,)), False) for code in singles)]
@@ -326,6 +322,14 @@ def _rank(order: Sequence[int]) -> CodeArray:
     rank = np.full(256, len(order) - 1, dtype=np.uint8)
     rank[list(order)] = np.arange(len(order))
     return rank
+
+
+@lru_cache
+def _halves(n_codes: int) -> tuple[CodeArray, ...]:
+    """Every way to part so many codes in two."""
+    sizes = range(1, n_codes)
+    subsets = (subset for size in sizes for subset in itertools.combinations(range(n_codes), size) if 0 in subset)
+    return tuple(_apart(subset) for subset in subsets)
 
 
 def _apart(codes: Sequence[int]) -> CodeArray:
