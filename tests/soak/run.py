@@ -27,12 +27,14 @@ import omtree
 from engines.reductions.test_conflicts import falls
 from estimators import test_every_constraint as constrained
 from estimators.test_every_objective import CLASSES, LIMITS, NUMBERS, Case, attained, best_of_all
+from helpers.charged_brute import best_charged, tiny_charged
 from helpers.damaged_models import damage, fault_of, saved_models
 from helpers.reference_demands import DEMANDS
 from helpers.tiny_frames import Tiny, code, random_grouped, random_regression
 from omtree.constraints import Monotone
 from omtree.export.saving import from_json
 from soak import limits as cut_short
+from soak import real_numbers
 
 #: How the losses grow with the targets.
 DEGREES = {"squared": 2, "huber": 2, "absolute": 1, "quantile": 1, "poisson": 1}
@@ -218,7 +220,7 @@ def monotone(rng: np.random.Generator) -> None:
 
 def cut(rng: np.random.Generator, *, interrupt: bool) -> None:
     """A fit of a large table that is cut short."""
-    cases = [case for case in cut_short.every_case() if case.shape[0] * case.shape[1] <= 1_000_000]
+    cases = list(cut_short.every_case())
     case = cases[rng.integers(len(cases))]
     outcome = cut_short.run(case, float(rng.choice([0.05, 0.2, 0.5])), interrupt=interrupt)
     demand(not outcome.problems, str(outcome))
@@ -234,12 +236,43 @@ def damaged(rng: np.random.Generator) -> None:
     demand(not fault, f"{saved.name}, {done}: {fault}")
 
 
+def between(rng: np.random.Generator) -> None:
+    """Real numbers: bounds at short limits against long fits, and no tree worse than the greedy one."""
+    question = real_numbers.some_question(rng)
+    try:
+        found = real_numbers.faults(question)
+    except ValueError as error:
+        if "too many for binning='exact'" not in str(error):
+            raise  # all cuts beside missing cells are refused in a sentence
+        return
+    demand(not found, f"{question.parameters}, {len(question.y)} rows: {'; '.join(found)}")
+
+
+def policies(rng: np.random.Generator) -> None:
+    """What every answer costs for every row, against brute force."""
+    cells, _, charges, _ = tiny_charged(int(rng.integers(2**31)), int(rng.integers(2, 4)))
+    structure = str(rng.choice(["tree", "rules"]))
+    limits = {"max_depth": int(rng.integers(1, 4)), "max_leaves": int(rng.integers(2, 5))}
+    model = omtree.OptimalPolicyTree(structure=structure, min_samples_leaf=1, binning="exact", **limits)
+    model.fit(cells, rewards=-charges)
+    least = best_charged(
+        cells, charges - charges.min(axis=1, keepdims=True), np.ones(len(cells)), structure=structure, **limits
+    )
+    certificate = model.certificate_
+    demand(abs(certificate.value - least) <= 1e-9 * max(1.0, least), f"value {certificate.value}, the least is {least}")
+    demand(certificate.bound <= least + 1e-9, f"bound {certificate.bound} above {least}")
+    if certificate.status != "optimal":
+        raise Late(f"{certificate.status} after {certificate.total_seconds:.1f} s")
+
+
 KINDS: dict[str, Callable[[np.random.Generator], None]] = {
     "losses": losses,
     "scores": scores,
     "numbers": numbers,
     "constraints": constraints,
     "monotone": monotone,
+    "real numbers": between,
+    "policies": policies,
     "damaged": damaged,
     "limits": lambda rng: cut(rng, interrupt=False),
     "interrupts": lambda rng: cut(rng, interrupt=True),
