@@ -1,4 +1,4 @@
-"""Tables of real numbers with hundreds of rows: what a short limit says against what a long one proves, and the greedy tree."""
+"""Real numbers, hundreds of rows: what a short limit says against what a long one proves, and the greedy tree."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Question:
     regression: bool
     parameters: dict[str, Any]
 
-    def fit(self, limit: float, **changes: Any) -> Any:
+    def fit(self, limit: float) -> Any:
         """The model after so many seconds."""
         kind = omtree.OptimalTreeRegressor if self.regression else omtree.OptimalTreeClassifier
-        return kind(**{**self.parameters, **changes, "time_limit": limit}).fit(self.X, self.y, sample_weight=self.weight)
+        return kind(**self.parameters, time_limit=limit).fit(self.X, self.y, sample_weight=self.weight)
 
     def loss(self, predicted: np.ndarray) -> float:
         """What predictions cost on the rows of the table."""
@@ -46,7 +46,7 @@ class Question:
 
 
 def some_question(rng: np.random.Generator) -> Question:
-    """Columns of normal numbers, of few values and of a long tail; a target that one to three of them decide, with noise."""
+    """Columns of normal numbers, of few values and of a long tail; a target that some of them decide, with noise."""
     n, k = int(rng.integers(30, 500)), int(rng.integers(2, 7))
     X = rng.normal(size=(n, k))
     for column in range(k):
