@@ -303,20 +303,23 @@ void bind_sum_search(nb::module_ &m) {
         "search_sums",
         [](Matrix<std::uint8_t> codes, Matrix<double> statistics, const std::string &loss,
            const TreeTask &task) -> nb::object {
-            if (statistics.shape(1) != 3 || statistics.shape(0) != codes.shape(1)) {
-                throw nb::value_error("search_sums: statistics must have three columns and a row per row of the table");
+            if (statistics.shape(1) < 3 || statistics.shape(0) != codes.shape(1)) {
+                throw nb::value_error("search_sums: statistics must have three columns or more and the table's rows");
             }
+            const int n_sums = static_cast<int>(statistics.shape(1)) - 1;
             auto problem = task.problem<omtree::SearchProblem>(&codes);
             problem.n_rows = statistics.shape(0);
             const std::span<const double> sums{statistics.data(), statistics.size()};
-            if (!omtree::SumSearch::suits(problem, sums)) {
+            if (!omtree::SumSearch::suits(problem, sums, n_sums)) {
                 return nb::none();
             }
             omtree::Control control;
             omtree::SearchResult result;
             const bool interrupted = task.run(control, [&] {
-                const auto kind = loss == "squared" ? omtree::SumLoss::squared : omtree::SumLoss::poisson;
-                result = omtree::SumSearch(problem, sums, kind, control).run();
+                const auto kind = loss == "squared"   ? omtree::SumLoss::squared
+                                  : loss == "poisson" ? omtree::SumLoss::poisson
+                                                      : omtree::SumLoss::least;
+                result = omtree::SumSearch(problem, sums, n_sums, kind, control).run();
             });
             return search_answer(result, interrupted);
         },

@@ -25,10 +25,9 @@ bool contains(const Bits &outer, const Bits &inner) {
 }
 
 /// The columns that can be split, without those that tell no more than one before.
-std::vector<Candidate> candidates(const SearchProblem &problem, std::span<const CellSum> samples, double support,
+std::vector<Candidate> candidates(const SearchProblem &problem, std::span<const double> weights, double support,
                                   const std::function<void()> &check) {
-    const double total = std::accumulate(samples.begin(), samples.end(), 0.0,
-                                         [](double sum, const CellSum &sample) { return sum + sample.weight; });
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
     const std::size_t n_words = (problem.n_rows + 63) / 64;
     std::vector<SplitColumn> columns;
     split_columns(problem, columns);
@@ -45,7 +44,7 @@ std::vector<Candidate> candidates(const SearchProblem &problem, std::span<const 
         for (std::size_t i = 0; i < problem.n_rows; ++i) {
             if (member[codes[i]]) {
                 candidate.inside[i / 64] |= std::uint64_t{1} << (i % 64);
-                candidate.weight += samples[i].weight;
+                candidate.weight += weights[i];
             }
         }
         if (candidate.weight < support || total - candidate.weight < support) {
@@ -69,9 +68,9 @@ std::vector<Candidate> candidates(const SearchProblem &problem, std::span<const 
 
 } // namespace
 
-Chains find_chains(const SearchProblem &problem, std::span<const CellSum> samples, double support,
+Chains find_chains(const SearchProblem &problem, std::span<const double> weights, double support,
                    const std::function<void()> &check) {
-    std::vector<Candidate> found = candidates(problem, samples, support, check);
+    std::vector<Candidate> found = candidates(problem, weights, support, check);
     std::stable_sort(found.begin(), found.end(),
                      [](const Candidate &a, const Candidate &b) { return a.weight > b.weight; });
     // Each column, from the largest on, goes below the smallest that holds it.

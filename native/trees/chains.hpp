@@ -8,7 +8,6 @@
 
 #include "trees/code_columns.hpp"
 #include "trees/search.hpp"
-#include "trees/sum_kernels.hpp"
 
 namespace omtree {
 
@@ -30,7 +29,7 @@ struct Chains {
 
 /// Every way to split any feature in two with enough weight on both sides, none twice. `check` throws when there is no
 /// time left.
-Chains find_chains(const SearchProblem &problem, std::span<const CellSum> samples, double support,
+Chains find_chains(const SearchProblem &problem, std::span<const double> weights, double support,
                    const std::function<void()> &check);
 
 } // namespace omtree

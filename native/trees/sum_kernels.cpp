@@ -51,7 +51,7 @@ template <typename Reals> inline Reals inverse(Reals x) {
 #pragma GCC pop_options
 #endif
 
-constexpr SumKernels portable_kernels = {"portable", portable::best_second, portable::add, portable::subtract};
+constexpr SumKernels portable_kernels = {"portable", portable::best_second, portable::add, portable::subtract, portable::add_pairs};
 
 /// The best version this processor has; OMTREE_KERNELS names a simpler one, for tests.
 SumKernels choose() {
@@ -66,10 +66,10 @@ SumKernels choose() {
                           __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("fma");
     if (wanted != "avx2" && has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        return {"avx512", avx512::best_second, avx512::add, avx512::subtract};
+        return {"avx512", avx512::best_second, avx512::add, avx512::subtract, avx512::add_pairs};
     }
     if (has_avx2) {
-        return {"avx2", avx2::best_second, avx2::add, avx2::subtract};
+        return {"avx2", avx2::best_second, avx2::add, avx2::subtract, avx2::add_pairs};
     }
 #endif
     return portable_kernels;

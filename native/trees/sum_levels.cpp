@@ -4,8 +4,12 @@
 
 namespace omtree {
 
-SumLevels::SumLevels(const SumSearch &search, const SampleRows &rows, const SumTable &total, int depth)
-    : search_(search), rows_(rows), total_(total), depth_(depth), sizes_(search.n_sizes(2)),
+/// Most numbers in the tables of all columns that are kept.
+constexpr std::size_t most_kept = std::size_t{1} << 23;
+
+SumLevels::SumLevels(const SumSearch &search, SumWorker &worker, const SampleRows &rows, const SumTable &total,
+                     const ConditionSet &path, int depth)
+    : search_(search), rows_(rows), total_(total), path_(path), depth_(depth), sizes_(search.n_sizes(2)),
       n_sides_(2 * search.layout_.n_columns) {
     const int n_chains = search.chains_.n_chains();
     for (int f = 0; f < n_chains; ++f) {
@@ -17,6 +21,19 @@ SumLevels::SumLevels(const SumSearch &search, const SampleRows &rows, const SumT
     singles_.assign(static_cast<std::size_t>(n_sides_) * sizes_, infinity);
     if (depth > 3) {
         pairs_.assign(static_cast<std::size_t>(n_sides_) * n_sides_ * sizes_, infinity);
+        if (search.problem_.use_cache && search.layout_.n_columns * search.layout_.size() <= most_kept) {
+            keep_tables(worker);
+        }
+    }
+}
+
+void SumLevels::keep_tables(SumWorker &worker) {
+    tables_.resize(search_.layout_.n_columns);
+    for (int f = 0; f < search_.chains_.n_chains(); ++f) {
+        count_cells(worker, f, -1);
+        for (int q = 1; q <= search_.chains_.length(f); ++q) {
+            tables_[search_.chains_.first[f] + q - 1] = worker.cells[q];
+        }
     }
 }
 
@@ -55,19 +72,61 @@ void SumLevels::count_cells(SumWorker &worker, int f, int g) {
         sorted[next[cell_of(row)]++] = row;
     }
     // The first cell, of samples that are in no column of the chains, is no part of any of the others.
-    for (std::size_t k = 1; k < n_cells; ++k) {
-        worker.count(std::span(sorted).subspan(start[k], start[k + 1] - start[k]), worker.cells[k]);
+    const bool kept = g >= 0 && !tables_.empty();
+    const auto wanted = [&](int q, int r) { return kept ? q > 0 && r > 0 : q > 0 || r > 0; };
+    for (int q = 0; q < n_f; ++q) {
+        for (int r = 0; r < n_g; ++r) {
+            if (wanted(q, r)) {
+                const std::size_t k = q * n_g + r;
+                worker.count(std::span(sorted).subspan(start[k], start[k + 1] - start[k]), worker.cells[k]);
+            }
+        }
     }
     const std::size_t size = search_.layout_.size();
     for (int q = 0; q < n_f; ++q) {
-        for (int r = n_g - 2; r >= (q == 0 ? 1 : 0); --r) {
+        for (int r = n_g - 2; r >= 0 && wanted(q, r); --r) {
             sum_kernels().add(worker.cells[q * n_g + r + 1].data(), size, worker.cells[q * n_g + r].data());
         }
     }
     for (int q = n_f - 2; q >= 0; --q) {
-        for (int r = q == 0 ? 1 : 0; r < n_g; ++r) {
+        for (int r = wanted(q, 0) ? 0 : 1; r < n_g && wanted(q, r); ++r) {
             sum_kernels().add(worker.cells[(q + 1) * n_g + r].data(), size, worker.cells[q * n_g + r].data());
         }
+    }
+}
+
+void SumLevels::count_quarter(SumWorker &worker, int f, int g) {
+    const Chains &chains = search_.chains_;
+    SampleRows quarters[4];
+    for (const std::uint32_t row : rows_) {
+        const std::uint8_t *codes = chains.row(row);
+        quarters[2 * codes[f] + codes[g]].push_back(row);
+    }
+    const auto smallest = std::min_element(quarters, quarters + 4, [](const SampleRows &a, const SampleRows &b) {
+        return a.size() < b.size();
+    });
+    if (worker.cells.size() < 4) {
+        worker.cells.resize(4);
+    }
+    SumTable &table = worker.cells[3];
+    worker.count(*smallest, table);
+    const std::size_t size = search_.layout_.size();
+    const double *one = tables_[chains.first[f]].data();
+    const double *other = tables_[chains.first[g]].data();
+    switch (smallest - quarters) {
+    case 2:
+        sum_kernels().subtract(one, table.data(), size, table.data());
+        break;
+    case 1:
+        sum_kernels().subtract(other, table.data(), size, table.data());
+        break;
+    case 0:
+        sum_kernels().subtract(table.data(), total_.data(), size, table.data());
+        sum_kernels().add(one, size, table.data());
+        sum_kernels().add(other, size, table.data());
+        break;
+    default:
+        break;
     }
 }
 
@@ -77,10 +136,12 @@ void SumLevels::keep_pair(int a, int b, const double *values) {
 }
 
 void SumLevels::one_chain(SumWorker &worker, int chain) {
-    count_cells(worker, chain, -1);
     const int first = search_.chains_.first[chain];
     const int n = search_.chains_.length(chain);
-    const auto table = [&](int q) { return worker.cells[q].data(); };
+    if (tables_.empty()) {
+        count_cells(worker, chain, -1);
+    }
+    const auto table = [&](int q) { return (tables_.empty() ? worker.cells[q] : tables_[first + q - 1]).data(); };
     double between[4];
     for (int q = 1; q <= n; ++q) {
         worker.two_levels({table(q)}, single(side(first + q - 1, true)));
@@ -100,9 +161,24 @@ void SumLevels::one_chain(SumWorker &worker, int chain) {
 }
 
 void SumLevels::two_chains(SumWorker &worker, int f, int g) {
-    count_cells(worker, f, g);
-    const int n_g = search_.chains_.length(g) + 1;
-    const auto table = [&](int q, int r) { return worker.cells[q * n_g + r].data(); };
+    // The same samples are reached by other orders of the conditions.
+    const bool again = search_.problem_.use_cache && path_ != ConditionSet{};
+    if (again && recall(f, g)) {
+        return;
+    }
+    const Chains &chains = search_.chains_;
+    if (!tables_.empty() && chains.length(f) == 1 && chains.length(g) == 1) {
+        count_quarter(worker, f, g);
+    } else {
+        count_cells(worker, f, g);
+    }
+    const int n_g = chains.length(g) + 1;
+    const auto table = [&](int q, int r) {
+        if (!tables_.empty() && (q == 0 || r == 0)) {
+            return tables_[q > 0 ? chains.first[f] + q - 1 : chains.first[g] + r - 1].data();
+        }
+        return worker.cells[q * n_g + r].data();
+    };
     double values[4];
     for (int q = 1; q <= search_.chains_.length(f); ++q) {
         worker.check();
@@ -119,6 +195,44 @@ void SumLevels::two_chains(SumWorker &worker, int f, int g) {
             keep_pair(side(i, false), side(j, false), values);
         }
     }
+    if (again) {
+        for_sides(f, g, [&](int a, int b) {
+            DepthTwo known{};
+            std::copy_n(pair(a, b), sizes_, known.loss.begin());
+            search_.quarters_.store(key(a, b), 2, known);
+            return true;
+        });
+    }
+}
+
+bool SumLevels::recall(int f, int g) {
+    return for_sides(f, g, [&](int a, int b) {
+        DepthTwo known;
+        if (!search_.quarters_.find(key(a, b), 2, known)) {
+            return false;
+        }
+        keep_pair(a, b, known.loss.data());
+        return true;
+    });
+}
+
+ConditionSet SumLevels::key(int a, int b) const {
+    ConditionSet both = path_;
+    both.add(a, {});
+    both.add(b, {});
+    return both;
+}
+
+template <typename Work> bool SumLevels::for_sides(int f, int g, const Work &work) const {
+    const std::vector<int> &first = search_.chains_.first;
+    for (int a = 2 * first[f]; a < 2 * first[f + 1]; ++a) {
+        for (int b = 2 * first[g]; b < 2 * first[g + 1]; ++b) {
+            if (!work(a, b)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 void SumLevels::best(SumValues &out) const {

@@ -49,7 +49,7 @@ void SumValues::offer(int column, std::span<const double> in, std::span<const do
     }
 }
 
-bool SumSearch::suits(const SearchProblem &problem, std::span<const double> statistics) {
+bool SumSearch::suits(const SearchProblem &problem, std::span<const double> statistics, int n_sums) {
     bool two_codes = true;
     for (const SearchFeature &feature : problem.features) {
         two_codes = two_codes && feature.n_codes <= 2;
@@ -63,65 +63,91 @@ bool SumSearch::suits(const SearchProblem &problem, std::span<const double> stat
     double total = 0.0;
     double lightest = infinity;
     for (std::size_t i = 0; i < problem.n_rows; ++i) {
-        total += statistics[3 * i];
-        lightest = std::min(lightest, statistics[3 * i]);
+        const double weight = statistics[(n_sums + 1) * i];
+        total += weight;
+        lightest = std::min(lightest, weight);
     }
     return lightest > 1e-9 * total;
 }
 
-SumSearch::SumSearch(const SearchProblem &problem, std::span<const double> statistics, SumLoss loss, Control &control)
+SumSearch::SumSearch(const SearchProblem &problem, std::span<const double> statistics, int n_sums, SumLoss loss,
+                     Control &control)
     : problem_(problem), loss_(loss), control_(control),
       any_size_(!problem.every_size && problem.max_depth < 30 && problem.max_leaves >= 1 << problem.max_depth),
-      everything_(problem.n_rows), cache_(problem.cache_bytes) {
+      n_sums_(n_sums), stride_((n_sums + 3) / 4 * 4), samples_(problem.n_rows * stride_, 0.0),
+      everything_(problem.n_rows), cache_(problem.cache_bytes / 2),
+      quarters_(problem.cache_bytes / 2) {
     std::iota(everything_.begin(), everything_.end(), 0u);
-    CellSum all;
+    std::vector<double> all(n_sums, 0.0);
     double lightest = infinity;
     for (std::size_t i = 0; i < problem.n_rows; ++i) {
-        all.weight += statistics[3 * i];
-        all.target += statistics[3 * i + 1];
-        lightest = std::min(lightest, statistics[3 * i]);
+        const double *own = &statistics[(n_sums + 1) * i];
+        for (int s = 0; s < n_sums; ++s) {
+            all[s] += own[s];
+        }
+        lightest = std::min(lightest, own[0]);
     }
     support_ = std::max(problem.min_support * (1.0 - 1e-9) - 1e-12, 0.5 * lightest);
-    const double centre = loss == SumLoss::squared ? all.target / all.weight : 0.0;
     for (std::size_t i = 0; i < problem.n_rows; ++i) {
-        const double weight = statistics[3 * i];
-        const double target = statistics[3 * i + 1] - centre * weight;
-        samples_.push_back({weight, target});
-        // The sum of squared distances from the centre.
-        rest_.push_back(statistics[3 * i + 2] - centre * (statistics[3 * i + 1] + target));
+        const double *own = &statistics[(n_sums + 1) * i];
+        double *to = &samples_[i * stride_];
+        const double weight = own[0];
+        double rest = own[n_sums];
+        to[0] = weight;
+        for (int s = 1; s < n_sums; ++s) {
+            const double centre = loss == SumLoss::squared ? all[s] / all[0] : 0.0;
+            to[s] = own[s] - centre * weight;
+            // The sum of squared distances from the centre.
+            rest -= centre * (own[s] + to[s]);
+        }
+        weights_.push_back(weight);
+        rest_.push_back(rest);
     }
     tolerance_ = 1e-11 * whole_leaf(everything_);
 }
 
-double SumSearch::leaf(double weight, double target) const {
-    if (loss_ == SumLoss::squared) {
-        return -target * target / weight;
+double SumSearch::leaf(const double *sums) const {
+    switch (loss_) {
+    case SumLoss::squared: {
+        double squares = 0.0;
+        for (int s = 1; s < n_sums_; ++s) {
+            squares += sums[s] * sums[s];
+        }
+        return -squares / sums[0];
     }
-    return target > 0.0 ? -target * std::log(target / weight) : 0.0;
+    case SumLoss::poisson:
+        return sums[1] > 0.0 ? -sums[1] * std::log(sums[1] / sums[0]) : 0.0;
+    case SumLoss::least:
+        break;
+    }
+    return *std::min_element(sums + 1, sums + n_sums_);
 }
 
-CellSum SumSearch::total(const SampleRows &rows, double *floor) const {
-    CellSum sum;
+std::vector<double> SumSearch::total(const SampleRows &rows) const {
+    std::vector<double> sums(n_sums_, 0.0);
+    for (const std::uint32_t row : rows) {
+        const double *own = sample(row);
+        for (int s = 0; s < n_sums_; ++s) {
+            sums[s] += own[s];
+        }
+    }
+    return sums;
+}
+
+double SumSearch::floor(const SampleRows &rows) const {
     double least = 0.0;
     for (const std::uint32_t row : rows) {
-        const CellSum &sample = samples_[row];
-        sum.weight += sample.weight;
-        sum.target += sample.target;
-        least += leaf(sample.weight, sample.target);
+        least += leaf(sample(row));
     }
-    if (floor != nullptr) {
-        *floor = least;
-    }
-    return sum;
+    return least;
 }
 
 double SumSearch::whole_leaf(const SampleRows &rows) const {
-    const CellSum sum = total(rows, nullptr);
-    double rest = 0.0;
+    double rest = leaf(total(rows).data());
     for (const std::uint32_t row : rows) {
         rest += rest_[row];
     }
-    return std::max(0.0, rest + leaf(sum.weight, sum.target));
+    return std::max(0.0, rest);
 }
 
 SampleRows SumSearch::side(const SampleRows &rows, int column, bool inside) const {
@@ -140,18 +166,17 @@ SearchResult SumSearch::run() {
     SearchResult result;
     SumValues best;
     int reached = 0;
-    const CellSum all = total(everything_, nullptr);
-    best.start(1, all.weight < support_ ? infinity : leaf(all.weight, all.target));
+    const std::vector<double> all = total(everything_);
+    best.start(1, all[0] < support_ ? infinity : leaf(all.data()));
     try {
         SumWorker(*this, cache_, control_).check();
-        chains_ = find_chains(problem_, samples_, support_, [&] { SumWorker(*this, cache_, control_).check(); });
-        layout_ = PairLayout(chains_.n_columns());
+        chains_ = find_chains(problem_, weights_, support_, [&] { SumWorker(*this, cache_, control_).check(); });
+        layout_ = PairLayout(chains_.n_columns(), n_sums_);
         result.finished = true;
     } catch (const Stopped &) {
         // A single leaf it is.
     }
-    double least = 0.0;
-    total(everything_, &least);
+    const double least = floor(everything_);
     const double known = std::accumulate(rest_.begin(), rest_.end(), 0.0);
     control_.standing.bound = std::max(0.0, known + least);
     // Shallow trees first: they are nearly free, and there is one to return when the time is up.
@@ -212,7 +237,7 @@ bool SumSearch::solve_root(int depth, SumValues &best) {
         if (depth <= 2) {
             best = two;
         } else if (depth <= 4) {
-            SumLevels levels(*this, everything_, table, depth);
+            SumLevels levels(*this, *workers[0], everything_, table, {}, depth);
             std::vector<int> items(levels.n_items());
             std::iota(items.begin(), items.end(), 0);
             complete = share_out(items, n_threads, control_,
@@ -276,8 +301,11 @@ int SumSearch::build(SumWorker &worker, const SampleRows &rows, const ConditionS
     const int position = static_cast<int>(tree.size());
     tree.emplace_back();
     SumValues found;
-    const CellSum sum = total(rows, nullptr);
-    found.start(1, leaf(sum.weight, sum.target));
+    const std::vector<double> sums = total(rows);
+    found.start(1, leaf(sums.data()));
+    if (loss_ == SumLoss::least) {
+        tree[position].label = static_cast<int>(std::min_element(sums.begin() + 1, sums.end()) - sums.begin()) - 1;
+    }
     if (known != nullptr) {
         found = *known;
     } else if (depth > 0 && leaves > (any_size_ ? 0 : 1)) {

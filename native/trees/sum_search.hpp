@@ -1,6 +1,8 @@
-// The search for binary trees whose losses are made of sums over the samples of a leaf: squared and Poisson loss.
+// The search for binary trees whose losses are made of sums over the samples of a leaf: squared and Poisson loss, and
+// costs of labels that differ from row to row.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <new>
 #include <span>
@@ -46,15 +48,26 @@ struct SumValues {
     void offer(int column, std::span<const double> in, std::span<const double> out, bool any_size);
 };
 
+/// The least losses of depth two by number of leaves.
+struct DepthTwo {
+    std::array<double, 4> loss;
+};
+
+inline std::size_t bytes_of(const DepthTwo &known) {
+    return 64 + sizeof known;
+}
+
 /// What all threads share: the samples, how they are coded, and what is known about subproblems.
 class SumSearch {
   public:
-    /// `statistics` are rows x 3: weight, sum of targets, and the sum that is the same for every tree.
-    SumSearch(const SearchProblem &problem, std::span<const double> statistics, SumLoss loss, Control &control);
+    /// `statistics` are rows x (n_sums + 1): the weight, the sums that decide the loss (of targets, or what the labels
+    /// cost), and the sum that is the same for every tree.
+    SumSearch(const SearchProblem &problem, std::span<const double> statistics, int n_sums, SumLoss loss,
+              Control &control);
 
     /// Whether the problem is one for this search.
     static constexpr std::size_t most_columns = 400;
-    static bool suits(const SearchProblem &problem, std::span<const double> statistics);
+    static bool suits(const SearchProblem &problem, std::span<const double> statistics, int n_sums);
 
     SearchResult run();
 
@@ -65,9 +78,12 @@ class SumSearch {
     int n_sizes(int depth) const {
         return any_size_ ? 1 : depth >= 30 ? problem_.max_leaves : std::min(problem_.max_leaves, 1 << depth);
     }
-    double leaf(double weight, double target) const;
-    /// Sums over these samples, and what no tree avoids, relative to the part that is the same for every tree.
-    CellSum total(const SampleRows &rows, double *floor) const;
+    /// What a leaf of these sums costs, but for the part that is the same for every tree.
+    double leaf(const double *sums) const;
+    const double *sample(std::size_t row) const { return samples_.data() + row * stride_; }
+    std::vector<double> total(const SampleRows &rows) const;
+    /// What no tree avoids, relative to the part that is the same for every tree.
+    double floor(const SampleRows &rows) const;
     /// The whole loss of these samples as a leaf.
     double whole_leaf(const SampleRows &rows) const;
     SampleRows side(const SampleRows &rows, int column, bool inside) const;
@@ -85,13 +101,17 @@ class SumSearch {
     bool any_size_; ///< whether the limit on leaves cannot bind, and no other size than the last is wanted
     double support_ = 0.0;
     double tolerance_ = 0.0;
-    std::vector<CellSum> samples_; ///< targets from their mean, so that sums stay small
-    std::vector<double> rest_;     ///< by row, what a leaf's value leaves out
+    int n_sums_;
+    std::size_t stride_;          ///< of the samples: their sums, filled up to whole vectors
+    std::vector<double> weights_; ///< by row
+    SumTable samples_;            ///< targets from their mean, so that sums stay small
+    std::vector<double> rest_;    ///< by row, what a leaf's value leaves out
     SampleRows everything_;
     Chains chains_;
     PairLayout layout_;
     SearchStatistics statistics_;
     SearchCache cache_;
+    mutable BoundedCache<DepthTwo> quarters_; ///< of trees deeper than four, by their conditions above depth two
 };
 
 } // namespace omtree

@@ -8,15 +8,15 @@
 namespace omtree {
 
 SumWorker::SumWorker(const SumSearch &search, SearchCache &cache, Control &control)
-    : search_(search), cache_(cache), control_(control) {
+    : search_(search), cache_(cache), control_(control), head_(search.n_sums_) {
     const PairLayout &layout = search.layout_;
     const std::size_t room = 8 * std::max(1, layout.n_blocks);
-    scratch_.resize(2 * room);
+    scratch_.resize(layout.n_sums * room);
     sides_.resize(4 * room);
     losses = {sides_.data(), sides_.data() + room, sides_.data() + 2 * room, sides_.data() + 3 * room};
     for (int i = 0; i < layout.n_columns; ++i) {
-        offset_.push_back(static_cast<std::size_t>(i / 8) * 16 + i % 8);
-        base_.push_back(layout.row(i) - static_cast<std::size_t>(i / 8) * 16);
+        offset_.push_back(i / 8 * layout.block() + i % 8);
+        base_.push_back(layout.row(i) - i / 8 * layout.block());
     }
 }
 
@@ -29,13 +29,17 @@ void SumWorker::check() {
     }
 }
 
-void SumWorker::count(std::span<const std::uint32_t> rows, SumTable &table) {
+void SumWorker::add_rows(std::span<const std::uint32_t> rows, double *to) {
     const Chains &chains = search_.chains_;
     const int n_chains = chains.n_chains();
-    const int n = chains.n_columns();
-    table.assign(search_.layout_.size(), 0.0);
-    double *to = table.data();
-    // First each sample counts where its last columns of two chains meet.
+    const std::size_t n = chains.n_columns();
+    const int n_sums = search_.n_sums_;
+    // With many sums a cell, these are added side by side and moved to their lanes once.
+    const bool side_by_side = n_sums > 2;
+    if (side_by_side && (pairs_.empty() || unfinished_)) {
+        pairs_.assign(n * n * search_.stride_, 0.0);
+    }
+    unfinished_ = side_by_side;
     std::vector<int> last(n_chains);
     std::size_t until_check = 0;
     for (const std::uint32_t row : rows) {
@@ -49,46 +53,87 @@ void SumWorker::count(std::span<const std::uint32_t> rows, SumTable &table) {
             last[n_last] = chains.first[c] + codes[c] - 1;
             n_last += codes[c] > 0;
         }
-        const auto [weight, target] = search_.samples_[row];
-        to[0] += weight;
-        to[1] += target;
+        const double *sums = search_.sample(row);
+        for (int s = 0; s < n_sums; ++s) {
+            to[s] += sums[s];
+        }
+        if (side_by_side) {
+            sum_kernels().add_pairs(last.data(), n_last, sums, search_.stride_, n, pairs_.data());
+            continue;
+        }
         for (int a = 0; a < n_last; ++a) {
             double *line = to + base_[last[a]];
             for (int b = a; b < n_last; ++b) {
                 double *cell = line + offset_[last[b]];
-                cell[0] += weight;
-                cell[8] += target;
+                cell[0] += sums[0];
+                cell[8] += sums[1];
             }
         }
     }
-    // Then the columns before those in their chains take it over.
+    if (side_by_side) {
+        move_pairs(to);
+    }
+    unfinished_ = false;
+}
+
+void SumWorker::move_pairs(double *to) {
+    const int n = search_.layout_.n_columns;
+    const int n_sums = search_.n_sums_;
+    const std::size_t stride = search_.stride_;
+    for (int i = 0; i < n; ++i) {
+        double *from = pairs_.data() + (static_cast<std::size_t>(i) * n + i) * stride;
+        if (from[0] == 0.0) {
+            continue; // no sample is in this column
+        }
+        double *line = to + base_[i];
+        for (int j = i; j < n; ++j, from += stride) {
+            double *cell = line + offset_[j];
+            for (int s = 0; s < n_sums; ++s) {
+                cell[8 * s] = from[s];
+                from[s] = 0.0;
+            }
+        }
+    }
+}
+
+void SumWorker::count(std::span<const std::uint32_t> rows, SumTable &table) {
+    const Chains &chains = search_.chains_;
+    const int n_chains = chains.n_chains();
+    const int n = chains.n_columns();
+    const std::size_t block = search_.layout_.block();
+    table.assign(search_.layout_.size(), 0.0);
+    double *to = table.data();
+    add_rows(rows, to);
+    // The columns before those in their chains take it over.
+    const auto each_sum = [&](const double *from, double *cell, const auto &work) {
+        for (std::size_t lane = 0; lane < block; lane += 8) {
+            work(from[lane], cell[lane]);
+        }
+    };
+    const auto plus = [](double from, double &sum) { sum += from; };
+    const auto copy = [](double from, double &sum) { sum = from; };
     for (int c = n_chains - 1; c >= 0; --c) {
         const int first = chains.first[c];
         const int end = chains.first[c + 1];
-        const std::size_t begin = static_cast<std::size_t>(end / 8) * 16;
-        const std::size_t width = end < n ? static_cast<std::size_t>(search_.layout_.n_blocks) * 16 - begin : 0;
+        const std::size_t begin = end / 8 * block;
+        const std::size_t width = end < n ? search_.layout_.n_blocks * block - begin : 0;
         for (int i = end - 1; i >= first; --i) {
             double *line = to + base_[i];
             for (int j = n - 2; j >= end; --j) {
                 if (chains.chain_of[j] == chains.chain_of[j + 1]) {
-                    line[offset_[j]] += line[offset_[j + 1]];
-                    line[offset_[j] + 8] += line[offset_[j + 1] + 8];
+                    each_sum(line + offset_[j + 1], line + offset_[j], plus);
                 }
             }
-            double *own = line + offset_[i];
             if (i + 1 < end) {
                 const double *next = to + base_[i + 1];
-                own[0] += next[offset_[i + 1]];
-                own[8] += next[offset_[i + 1] + 8];
+                each_sum(next + offset_[i + 1], line + offset_[i], plus);
                 for (int j = i + 1; j < end; ++j) {
-                    line[offset_[j]] = next[offset_[j]];
-                    line[offset_[j] + 8] = next[offset_[j] + 8];
+                    each_sum(next + offset_[j], line + offset_[j], copy);
                 }
                 for (int j = end; j < std::min(n, (end + 7) / 8 * 8); ++j) {
-                    line[offset_[j]] += next[offset_[j]];
-                    line[offset_[j] + 8] += next[offset_[j] + 8];
+                    each_sum(next + offset_[j], line + offset_[j], plus);
                 }
-                const std::size_t aligned = end % 8 == 0 ? begin : begin + 16;
+                const std::size_t aligned = end % 8 == 0 ? begin : begin + block;
                 if (width > 0 && begin + width > aligned) {
                     sum_kernels().add(next + aligned, begin + width - aligned, line + aligned);
                 }
@@ -104,8 +149,11 @@ void SumWorker::two_levels(const PairSums &sums, double *values) {
         value -= sums.minus != nullptr ? sums.minus[at] : 0.0;
         return value + (sums.both != nullptr ? sums.both[at] - sums.other[at] : 0.0);
     };
-    const double weight = head(0);
-    std::fill_n(values, sizes, weight < search_.support_ ? infinity : search_.leaf(weight, head(1)));
+    for (int s = 0; s < search_.n_sums_; ++s) {
+        head_[s] = head(s);
+    }
+    const double weight = head_[0];
+    std::fill_n(values, sizes, weight < search_.support_ ? infinity : search_.leaf(head_.data()));
     if (weight < 2 * search_.support_) {
         return;
     }
@@ -138,7 +186,7 @@ void SumWorker::two_levels(const PairSums &sums, double *values) {
 
 void SumWorker::two_levels(const PairSums &sums, int depth, SumValues &out) {
     const int sizes = search_.n_sizes(std::min(depth, 2));
-    out.start(sizes, search_.leaf(sums.plus[0], sums.plus[1]));
+    out.start(sizes, search_.leaf(sums.plus));
     if (depth == 0 || (sizes == 1 && !search_.any_size_)) {
         return;
     }
@@ -164,15 +212,14 @@ void SumWorker::solve(const SampleRows &rows, const ConditionSet &path, int dept
         return;
     }
     if (depth <= 4) {
-        SumLevels levels(search_, rows, table_, depth);
+        SumLevels levels(search_, *this, rows, table_, path, depth);
         for (int item = 0; item < levels.n_items(); ++item) {
             levels.work(*this, item);
         }
         levels.best(out);
         return;
     }
-    double floor = 0.0;
-    search_.total(rows, &floor);
+    const double floor = search_.floor(rows);
     std::vector<double> score(search_.layout_.n_columns);
     for (int i = 0; i < search_.layout_.n_columns; ++i) {
         score[i] =
@@ -212,7 +259,7 @@ void SumWorker::try_column(const SampleRows &rows, const ConditionSet &path, int
         sides[inside] = search_.side(rows, column, inside != 0);
         paths[inside].add(2 * column + inside, {});
         if (bounds) {
-            search_.total(sides[inside], &least[inside]);
+            least[inside] = search_.floor(sides[inside]);
         }
         Known known;
         if (search_.problem_.use_cache && cache_.find(paths[inside], depth - 1, known)) {

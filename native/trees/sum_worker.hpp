@@ -32,12 +32,20 @@ class SumWorker {
     SearchStatistics statistics;
 
   private:
+    /// Adds the samples where their last columns of two chains meet.
+    void add_rows(std::span<const std::uint32_t> rows, double *to);
+    /// Moves the cells of pairs to a table, and leaves zeros.
+    void move_pairs(double *to);
+
     const SumSearch &search_;
     SearchCache &cache_;
     Control &control_;
+    std::vector<double> head_; ///< sums over all samples of a table
     SumTable scratch_;
     SumTable sides_;
     SumTable table_;
+    SumTable pairs_; ///< by two columns, the sums of a cell side by side; zero between calls
+    bool unfinished_ = false; ///< or not, where the last call was ended
     std::vector<std::size_t> base_;   ///< where the row of a column would have its first lane
     std::vector<std::size_t> offset_; ///< of each column's lane
 };

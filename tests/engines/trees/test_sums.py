@@ -36,11 +36,18 @@ def moments(rng: np.random.Generator, n_rows: int, kind: str) -> np.ndarray:
 def random_problem(rng: np.random.Generator, kind: str, depth: int) -> Problem:
     """Up to three features of up to four values, missing cells among them, and seldom more than ten rows."""
     table = datasets.random_table(rng, n_features=int(rng.integers(1, 4)), max_values=4)
-    statistics = moments(rng, table.n_rows, kind)
-    table = replace(table, statistics=statistics, row_weight=statistics[:, 0])
+    if kind == "costs":
+        n_labels = int(rng.integers(2, 6))
+        costs = rng.integers(0, 9, (table.n_rows, n_labels)) / 2.0
+        table = replace(table, statistics=costs, row_weight=rng.integers(1, 9, table.n_rows) / 4)
+        loss: MomentLoss | LinearLoss = LinearLoss(np.eye(n_labels))
+    else:
+        statistics = moments(rng, table.n_rows, kind)
+        table = replace(table, statistics=statistics, row_weight=statistics[:, 0])
+        loss = MomentLoss(kind)  # type: ignore[arg-type]
     graph = FeatureGraph(table.features, "groups", order=rng.permutation(len(table.features)).tolist())
     support = float(rng.choice([0.25, 1.0, 2.0, 4.0]))
-    return Problem(table, graph, MomentLoss(kind), depth, int(rng.integers(2, 2**depth + 2)), support)  # type: ignore[arg-type]
+    return Problem(table, graph, loss, depth, int(rng.integers(2, 2**depth + 2)), support)
 
 
 def check_trees(problem: Problem, found: TreeSolution) -> None:
@@ -54,11 +61,11 @@ def check_trees(problem: Problem, found: TreeSolution) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("kind", ["squared", "poisson"])
+@pytest.mark.parametrize("kind", ["squared", "poisson", "costs"])
 def test_equals_brute_force(kind: str, depth: int) -> None:
     """The losses for every number of leaves, and the loss where sizes do not matter, are those of the best trees."""
     for seed in range(12 if depth < 4 else 6):
-        rng = np.random.default_rng([seed, depth, kind == "squared"])
+        rng = np.random.default_rng([seed, depth, ("poisson", "squared", "costs").index(kind)])
         problem = random_problem(rng, kind, depth)
         expected = general_oracle.best_trees(problem, "binary")
         for options in OPTIONS:
@@ -83,17 +90,21 @@ def flags(n_rows: int, n_columns: int, depth: int, leaves: int, kind: str = "squ
         columns[i] = rng.random(n_rows) < 0.4
     codes = np.array(columns).astype(np.uint8)
     target = rng.poisson(np.exp(0.4 * codes[0] * numbers[:, 0] + 0.5 * codes[1] - 0.3 * codes[2] * codes[3]))
+    features = tuple(Feature(f"x{i}", i, "ordinal", 2, False, levels=(0, 1)) for i in range(n_columns))
+    if kind == "costs":
+        costs = np.abs(target[:, None] - np.arange(6)) * rng.uniform(0.5, 2.0, (n_rows, 6))
+        table = Table(features, codes, costs, np.arange(n_rows), np.ones(n_rows))
+        return Problem(table, FeatureGraph(features), LinearLoss(np.eye(6)), depth, leaves, 5.0)
     third = target**2
     if kind == "poisson":
         third = np.where(target > 0, target * np.log(np.maximum(target, 1)), 0.0) - target + 1.0
         target = target - 1
     sums = np.stack([np.ones(n_rows), target, third], axis=1).astype(float)
-    features = tuple(Feature(f"x{i}", i, "ordinal", 2, False, levels=(0, 1)) for i in range(n_columns))
     table = Table(features, codes, sums, np.arange(n_rows), np.ones(n_rows))
     return Problem(table, FeatureGraph(features), MomentLoss(kind), depth, leaves, 5.0)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", ["squared", "poisson"])
+@pytest.mark.parametrize("kind", ["squared", "poisson", "costs"])
 @pytest.mark.parametrize(("depth", "leaves"), [(2, 4), (3, 5), (3, 8), (4, 7), (4, 16), (5, 32)])
 def test_equals_the_general_search(kind: str, depth: int, leaves: int) -> None:
     """On more rows and columns the losses are those of the general search, whatever is switched off."""

@@ -1,4 +1,4 @@
-"""The best binary tree for losses that are made of sums of targets: squared and Poisson loss."""
+"""The best binary tree for losses that are made of sums: squared and Poisson loss, and costs that differ by row."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import time
 import numpy as np
 
 from omtree import _native
+from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import Report, problem_task
-from omtree.problem.losses import MomentLoss
+from omtree.problem.losses import LinearLoss, MomentLoss
 from omtree.problem.problem import Problem
 
 #: Poisson losses below this part of the mean are differences that sums of logarithms lose the digits of.
 NEARLY_EQUAL = 1e-6
+#: Beyond so many labels a table of sums outgrows the processor's cache.
+MOST_LABELS = 32
 
 
 def solve_sums(
@@ -35,7 +38,8 @@ def solve_sums(
     Parameters
     ----------
     problem : Problem
-        Its loss is a `MomentLoss`, under no limits but the support of a leaf.
+        Its loss is a `MomentLoss`, or a `LinearLoss` of rows whose statistics are no weights, under no limits but the
+        support of a leaf.
     splits : {"multiway", "binary"}
         Multiway trees are binary where no feature has more than two values.
     n_jobs : int
@@ -68,15 +72,9 @@ def solve_sums(
     >>> solve_sums(problem).losses.round(6).tolist()
     [26.0, 2.0]
     """
-    if not isinstance(problem.loss, MomentLoss) or not problem.limits.empty or problem.model_limits:
+    statistics = None if not problem.limits.empty or problem.model_limits else _sums(problem)
+    if statistics is None:
         return None
-    statistics = problem.table.statistics
-    weight, above, excess = statistics.T
-    if problem.loss.kind == "poisson":
-        if excess.sum() < NEARLY_EQUAL * weight.sum():
-            return None
-        # The kernel adds up y and y log y, where y is one more than what is above the mean.
-        statistics = np.stack([weight, weight + above, excess + above], axis=1)
     started = time.monotonic()
     features = problem.table.features
     columns = [level.position for level in problem.graph.levels]
@@ -96,7 +94,23 @@ def solve_sums(
     answer = _native.search_sums(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         np.ascontiguousarray(statistics, dtype=np.float64),
-        problem.loss.kind,
+        problem.loss.kind if isinstance(problem.loss, MomentLoss) else "least",
         task,
     )
     return None if answer is None else solution_of(answer, columns, features, categories, started)
+
+
+def _sums(problem: Problem) -> FloatArray | None:
+    """By row: the weight, the sums that decide the loss, and the sum that is the same for every tree."""
+    loss, table = problem.loss, problem.table
+    if isinstance(loss, LinearLoss) and table.row_weight is not None and 1 < loss.n_labels <= MOST_LABELS:
+        return np.column_stack([table.row_weight, table.statistics @ loss.costs, np.zeros(table.n_rows)])
+    if not isinstance(loss, MomentLoss):
+        return None
+    weight, above, excess = table.statistics.T
+    if loss.kind == "squared":
+        return table.statistics
+    if excess.sum() < NEARLY_EQUAL * weight.sum():
+        return None
+    # The kernel adds up y and y log y, where y is one more than what is above the mean.
+    return np.stack([weight, weight + above, excess + above], axis=1)
