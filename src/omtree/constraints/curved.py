@@ -18,7 +18,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from omtree.constraints.audit import TOLERANCE, Answers, Sense
+from omtree.constraints.confidence import Trial, normal_trial, worth
 from omtree.constraints.constraint import Setting
 from omtree.constraints.demands import CurvedLimit
 from omtree.constraints.sample import ClassMetric, confusion, masks
@@ -46,6 +49,26 @@ class _CurvedMetric(ClassMetric, abstract=True):
         tp, fp, fn, tn = confusion(answers, self.class_)
         total = tp + fp + fn + tn
         return self.metric(tp, tp + fp, tp + fn, total) if total > 0 else math.nan
+
+    def trials(self, answers: Answers) -> Iterable[Trial]:
+        rows = worth(answers.weight)
+        for sense, limit in self.limits:
+            usual = math.sqrt(1.0 - limit * limit) / math.sqrt(rows) if rows > 0 else math.inf
+            yield normal_trial(sense, limit, self.value(answers), rows, self._error(answers, rows), usual)
+
+    def _error(self, answers: Answers, rows: float) -> float:
+        """Standard error of the metric, by the delta method over the four shares of rows."""
+        cells = np.array(confusion(answers, self.class_))
+        shares = cells / cells.sum() if cells.sum() > 0 else cells
+
+        def metric(tp: float, fp: float, fn: float, tn: float) -> float:
+            return self.metric(tp, tp + fp, tp + fn, tp + fp + fn + tn)
+
+        steps = 1e-6 * np.eye(4)
+        slopes = np.array([(metric(*(shares + step)) - metric(*np.maximum(shares - step, 0.0))) for step in steps])
+        slopes /= np.minimum(shares, 1e-6) + 1e-6
+        variance = float(shares @ slopes**2 - (shares @ slopes) ** 2)
+        return math.sqrt(max(0.0, variance) / rows) if rows > 0 else math.inf
 
     def on_model(self, strata: Strata, setting: Setting) -> Iterable[CurvedLimit]:
         has, given = masks(strata, setting, self.position(setting))
@@ -115,6 +138,8 @@ class MCC(_CurvedMetric):
     class_ : object, optional
         A class of ``y``; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -158,6 +183,8 @@ class FowlkesMallows(_CurvedMetric):
     class_ : object, optional
         A class of ``y``; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------

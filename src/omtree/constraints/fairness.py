@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from omtree.constraints.answers import RuleFacts
-from omtree.constraints.audit import Answers, ConstraintCheck, share, worst
+from omtree.constraints.audit import Answers, ConstraintCheck, Sense, share, worst
+from omtree.constraints.confidence import Confident, Trial, difference_trial, worth
 from omtree.constraints.constraint import Constraint, Level, Setting, check_group, check_number, class_position, code_of
 from omtree.constraints.demands import MetricLimit, RuleDemands, RuleSum
 from omtree.constraints.samples import Strata
@@ -27,7 +28,7 @@ RuleMetric = Literal["positive_rate", "accuracy", "coverage", "mean"]
 
 
 @dataclass(frozen=True, repr=False)
-class _Parity(Constraint, abstract=True):
+class _Parity(Confident, abstract=True):
     """How often the groups get a class predicted differs by at most a tolerance."""
 
     group: str
@@ -43,6 +44,7 @@ class _Parity(Constraint, abstract=True):
         class_position(self, self.class_, setting)
         check_group(self, self.group, setting)
         check_number(self, "tolerance", 0.0, 1.0)
+        self.check_confidence()
 
     def parts(self, label: Any, positive: int, groups: Any) -> Iterator[tuple[str, Mask]]:
         """Among which samples, or strata, the groups are compared: words and a mask for each comparison.
@@ -87,6 +89,26 @@ class _Parity(Constraint, abstract=True):
             difference = max(rates) - min(rates) if len(rates) > 1 else math.nan
             yield ConstraintCheck.of(self, difference, self.tolerance, "at most", part=words.strip())
 
+    def trials(self, answers: Answers) -> Iterable[Trial]:
+        positive = answers.position(self.class_)
+        columns = {name: (answers.groups[name].codes, answers.groups[name].levels) for name in self.group_columns}
+        codes, levels = columns[self.group]
+        given = answers.predicted == positive
+        for words, among in self.parts(answers.y, positive, columns):
+            seen = []
+            for g in range(len(levels)):
+                weight = answers.weight[among & (codes == g)]
+                total = float(weight.sum())
+                rate = float(weight[given[among & (codes == g)]].sum()) / total if total > 0 else 0.0
+                seen.append((rate, worth(weight)))
+            for high, low in permutations(range(len(levels)), 2):
+                between = f"{code_of(levels[high])} above {code_of(levels[low])}{words}"
+                yield difference_trial(between, self.tolerance, seen[high], seen[low])
+
+    def tightened(self, margins: Iterable[tuple[Sense, float]]) -> Self:
+        worst_margin = max((margin for _, margin in margins), default=0.0)
+        return replace(self, confidence=None, tolerance=max(0.0, round(self.tolerance - worst_margin, 10)))
+
 
 @dataclass(frozen=True, repr=False)
 class StatisticalParity(_Parity):
@@ -99,6 +121,8 @@ class StatisticalParity(_Parity):
     tolerance : float
     class_ : object, optional
         The class whose prediction counts; by default the second of two.
+    confidence : float, optional
+        With which the limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -123,6 +147,8 @@ class EqualOpportunity(_Parity):
     tolerance : float
     class_ : object, optional
         By default the second of two classes.
+    confidence : float, optional
+        With which the limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -147,6 +173,8 @@ class PredictiveEquality(_Parity):
     tolerance : float
     class_ : object, optional
         By default the second of two classes.
+    confidence : float, optional
+        With which the limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -169,6 +197,8 @@ class EqualizedOdds(_Parity):
     tolerance : float
     class_ : object, optional
         By default the second of two classes.
+    confidence : float, optional
+        With which the limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -194,6 +224,8 @@ class ConditionalParity(_Parity):
         The column within whose levels the groups are compared; found where group columns are found.
     class_ : object, optional
         The class whose prediction counts; by default the second of two.
+    confidence : float, optional
+        With which the limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------

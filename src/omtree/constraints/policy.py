@@ -12,6 +12,7 @@ import numpy as np
 
 from omtree.constraints.answers import RuleFacts
 from omtree.constraints.audit import Answers, ConstraintCheck
+from omtree.constraints.confidence import Trial, normal_trial, worth
 from omtree.constraints.constraint import (
     Constraint,
     Level,
@@ -22,7 +23,7 @@ from omtree.constraints.constraint import (
     is_number,
 )
 from omtree.constraints.demands import MetricLimit, RuleDemands
-from omtree.constraints.sample import Bounded, ClassMetric
+from omtree.constraints.sample import BoundedSurely, ClassMetric, Mask
 from omtree.constraints.samples import Strata
 from omtree.data.table import MAX_CODES, Feature, FloatArray
 
@@ -36,6 +37,8 @@ class AnswerShare(ClassMetric):
     class_ : object, optional
         A class of ``y``, or an action; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -47,14 +50,12 @@ class AnswerShare(ClassMetric):
         given = np.arange(setting.n_labels) == self.position(setting)
         return np.tile(given.astype(np.float64), (len(strata), 1)), np.ones((len(strata), setting.n_labels))
 
-    def value(self, answers: Answers) -> float:
-        given = answers.weight[answers.predicted == answers.position(self.class_)].sum()
-        total = float(answers.weight.sum())
-        return float(given) / total if total > 0 else math.nan
+    def counted(self, answers: Answers) -> tuple[Mask, Mask]:
+        return np.ones(len(answers.predicted), dtype=bool), answers.predicted == answers.position(self.class_)
 
 
 @dataclass(frozen=True, repr=False)
-class AnswerCost(Bounded):
+class AnswerCost(BoundedSurely):
     """What the answers cost, on average over the samples: a budget for treatments.
 
     Parameters
@@ -63,6 +64,8 @@ class AnswerCost(Bounded):
         What each answer costs; those that are not named cost nothing.
     at_least, at_most : float, optional
         Of the mean over the samples.
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class AnswerCost(Bounded):
     """
 
     costs: Mapping[Any, float] = field(default_factory=dict)
+    high: ClassVar[float] = math.inf
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -83,7 +87,8 @@ class AnswerCost(Bounded):
             class_position(self, answer, setting)
             if not is_number(cost) or not 0 <= cost < math.inf:
                 raise ValueError(f"{self!r}: the cost {cost!r} of {answer!r} is not possible; use zero or more.")
-        self.check_limits(0.0, math.inf)
+        self.check_limits(self.low, self.high)
+        self.check_confidence()
 
     def on_model(self, strata: Strata, setting: Setting) -> Iterable[MetricLimit]:
         costs = np.tile([float(self.costs.get(label, 0.0)) for label in setting.classes], (len(strata), 1))
@@ -102,9 +107,23 @@ class AnswerCost(Bounded):
             )
 
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
-        costs = np.array([float(self.costs.get(label, 0.0)) for label in answers.classes])
+        return self.checks(self._mean_and_deviation(answers)[0])
+
+    def trials(self, answers: Answers) -> Iterable[Trial]:
+        rows = worth(answers.weight)
+        mean, deviation = self._mean_and_deviation(answers)
+        error = deviation / math.sqrt(rows) if rows > 0 else math.inf
+        for sense, limit in self.limits:
+            yield normal_trial(sense, limit, mean, rows, error, error)
+
+    def _mean_and_deviation(self, answers: Answers) -> tuple[float, float]:
+        """Of the costs of the answers."""
+        costs = np.array([float(self.costs.get(label, 0.0)) for label in answers.classes])[answers.predicted]
         total = float(answers.weight.sum())
-        return self.checks(float(answers.weight @ costs[answers.predicted]) / total if total > 0 else math.nan)
+        if total <= 0:
+            return math.nan, math.nan
+        mean = float(answers.weight @ costs) / total
+        return mean, math.sqrt(float(answers.weight @ (costs - mean) ** 2) / total)
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from omtree.constraints.audit import Answers, ConstraintCheck, Sense
+from omtree.constraints.confidence import Confident, Trial, share_trial
 from omtree.constraints.constraint import (
     Constraint,
     Interval,
@@ -28,6 +30,8 @@ from omtree.constraints.constraint import (
 from omtree.constraints.demands import CurvedLimit, MetricLimit
 from omtree.constraints.samples import Strata
 from omtree.data.table import FloatArray
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,10 +68,26 @@ class Bounded(Constraint, abstract=True):
 
 
 @dataclass(frozen=True, repr=False)
-class _Metric(Bounded, abstract=True):
-    """A ratio of two sums: ``numerator >= limit * denominator`` is linear, whatever the denominator."""
+class BoundedSurely(Confident, Bounded, abstract=True):
+    """A number of the whole model whose limits can be asked for with a confidence."""
 
     low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+
+    def tightened(self, margins: Iterable[tuple[Sense, float]]) -> Self:
+        limits = {"at_least": self.at_least, "at_most": self.at_most}
+        for sense, margin in margins:
+            name = sense.replace(" ", "_")
+            limit = limits[name]
+            assert limit is not None
+            moved = min(self.high, limit + margin) if sense == "at least" else max(self.low, limit - margin)
+            limits[name] = round(moved, 10)
+        return replace(self, confidence=None, **limits)
+
+
+@dataclass(frozen=True, repr=False)
+class _Metric(BoundedSurely, abstract=True):
+    """A ratio of two sums: ``numerator >= limit * denominator`` is linear, whatever the denominator."""
 
     @property
     def words(self) -> str:
@@ -81,7 +101,8 @@ class _Metric(Bounded, abstract=True):
     def check(self, setting: Setting) -> None:
         check_classes(self, setting)
         self.position(setting)
-        self.check_limits(self.low, 1.0)
+        self.check_limits(self.low, self.high)
+        self.check_confidence()
 
     def bounds(self, setting: Setting) -> Iterable[Interval]:
         low = -math.inf if self.at_least is None else float(self.at_least)
@@ -95,9 +116,19 @@ class _Metric(Bounded, abstract=True):
         """
         raise NotImplementedError
 
+    def counted(self, answers: Answers) -> tuple[Mask, Mask]:
+        """Which samples the metric is a share of, and which of those count."""
+        raise NotImplementedError
+
     def value(self, answers: Answers) -> float:
         """The metric of a model's answers; NaN where it is not defined."""
-        raise NotImplementedError
+        among, hits = self.counted(answers)
+        return ratio(float(answers.weight[among & hits].sum()), float(answers.weight[among].sum()))
+
+    def trials(self, answers: Answers) -> Iterable[Trial]:
+        among, hits = self.counted(answers)
+        for sense, limit in self.limits:
+            yield share_trial(sense, limit, hits, among, answers.weight)
 
     def on_model(self, strata: Strata, setting: Setting) -> Iterable[MetricLimit | CurvedLimit]:
         top, bottom = self.sums(strata, setting)
@@ -141,8 +172,7 @@ def masks(strata: Strata, setting: Setting, label: int) -> tuple[FloatArray, Flo
 
 def confusion(answers: Answers, class_: Any) -> tuple[float, float, float, float]:
     """True positives, false positives, false negatives and true negatives of a class, in sample weight."""
-    label = answers.position(class_)
-    has, given = answers.y == label, answers.predicted == label
+    has, given = has_and_given(answers, class_)
     w = answers.weight
     return (
         float(w[has & given].sum()),
@@ -150,6 +180,12 @@ def confusion(answers: Answers, class_: Any) -> tuple[float, float, float, float
         float(w[has & ~given].sum()),
         float(w[~has & ~given].sum()),
     )
+
+
+def has_and_given(answers: Answers, class_: Any) -> tuple[Mask, Mask]:
+    """Which samples have a class, and which are given it."""
+    label = answers.position(class_)
+    return np.asarray(answers.y == label), np.asarray(answers.predicted == label)
 
 
 def ratio(top: float, bottom: float) -> float:
@@ -166,6 +202,8 @@ class Recall(ClassMetric):
     class_ : object, optional
         A class of ``y``; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -177,9 +215,9 @@ class Recall(ClassMetric):
         has, given = masks(strata, setting, self.position(setting))
         return has * given, has * np.ones_like(given)
 
-    def value(self, answers: Answers) -> float:
-        tp, _, fn, _ = confusion(answers, self.class_)
-        return ratio(tp, tp + fn)
+    def counted(self, answers: Answers) -> tuple[Mask, Mask]:
+        has, given = has_and_given(answers, self.class_)
+        return has, given
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,6 +232,8 @@ class Precision(ClassMetric):
     class_ : object, optional
         A class of ``y``; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -205,9 +245,9 @@ class Precision(ClassMetric):
         has, given = masks(strata, setting, self.position(setting))
         return has * given, np.ones_like(has) * given
 
-    def value(self, answers: Answers) -> float:
-        tp, fp, _, _ = confusion(answers, self.class_)
-        return ratio(tp, tp + fp)
+    def counted(self, answers: Answers) -> tuple[Mask, Mask]:
+        has, given = has_and_given(answers, self.class_)
+        return given, has
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,6 +259,8 @@ class Specificity(ClassMetric):
     class_ : object, optional
         A class of ``y``; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -230,9 +272,9 @@ class Specificity(ClassMetric):
         has, given = masks(strata, setting, self.position(setting))
         return (1 - has) * (1 - given), (1 - has) * np.ones_like(given)
 
-    def value(self, answers: Answers) -> float:
-        _, fp, _, tn = confusion(answers, self.class_)
-        return ratio(tn, tn + fp)
+    def counted(self, answers: Answers) -> tuple[Mask, Mask]:
+        has, given = has_and_given(answers, self.class_)
+        return ~has, ~given
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,6 +286,8 @@ class FalsePositiveRate(ClassMetric):
     class_ : object, optional
         A class of ``y``; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -260,9 +304,9 @@ class FalsePositiveRate(ClassMetric):
         has, given = masks(strata, setting, self.position(setting))
         return (1 - has) * given, (1 - has) * np.ones_like(given)
 
-    def value(self, answers: Answers) -> float:
-        _, fp, _, tn = confusion(answers, self.class_)
-        return ratio(fp, tn + fp)
+    def counted(self, answers: Answers) -> tuple[Mask, Mask]:
+        has, given = has_and_given(answers, self.class_)
+        return ~has, given
 
 
 @dataclass(frozen=True, repr=False)
@@ -276,6 +320,8 @@ class F1(ClassMetric):
     class_ : object, optional
         A class of ``y``; by default the second of two.
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -292,6 +338,20 @@ class F1(ClassMetric):
         tp, fp, fn, _ = confusion(answers, self.class_)
         return ratio(tp, tp + 0.5 * (fp + fn))
 
+    def trials(self, answers: Answers) -> Iterable[Trial]:
+        has, given = has_and_given(answers, self.class_)
+        for sense, limit in self.limits:
+            # It grows with the share of hits among all that have the class or are given it.
+            yield share_trial(
+                sense,
+                limit,
+                has & given,
+                has | given,
+                answers.weight,
+                scale=lambda share: 2.0 * share / (1.0 + share),
+                unscale=lambda score: score / (2.0 - score),
+            )
+
 
 @dataclass(frozen=True, repr=False)
 class Accuracy(_Metric):
@@ -300,6 +360,8 @@ class Accuracy(_Metric):
     Parameters
     ----------
     at_least, at_most : float, optional
+    confidence : float, optional
+        With which a limit has to hold for new rows; see `docs/constraints.md`.
 
     Examples
     --------
@@ -311,6 +373,5 @@ class Accuracy(_Metric):
         right = (strata.label[:, None] == np.arange(setting.n_labels)[None, :]).astype(np.float64)
         return right, np.ones_like(right)
 
-    def value(self, answers: Answers) -> float:
-        right = answers.weight[answers.y == answers.predicted].sum()
-        return ratio(float(right), float(answers.weight.sum()))
+    def counted(self, answers: Answers) -> tuple[Mask, Mask]:
+        return np.ones(len(answers.y), dtype=bool), np.asarray(answers.y == answers.predicted)

@@ -29,9 +29,10 @@ from omtree.deadline import Deadline
 from omtree.estimators.expert import Expert
 from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
+from omtree.fit.confidence import fit_assured, is_asked
 from omtree.fit.plan import Plan
 from omtree.fit.search_space import smaller_space
-from omtree.fit.size_choice import CrossValidation, fit_sized
+from omtree.fit.size_choice import CrossValidation
 from omtree.fit.stability import Stability, stability_of
 from omtree.fit.workbench import Workbench
 from omtree.model.certificate import Certificate
@@ -99,7 +100,11 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
                     "Cross-validation needs rows that fit into memory; give max_leaves a number and leave cv out."
                 )
             plan = Plan.of(vars(self))
-            outcome, certificate, choice = fit_sized(plan, validation, ready, objective, deadline)
+            if is_elsewhere(X) and any(map(is_asked, self.constraints)):
+                raise ValueError("confidence needs rows that fit into memory; leave it out of the constraints.")
+            fitted = fit_assured(plan, validation, ready, objective, deadline, self.confidence_rows)
+            plan, ready, choice = fitted.plan, fitted.training, fitted.choice
+            outcome, certificate = fitted.outcome, fitted.certificate
             stability = None
             if self.stability is not None:
                 if is_elsewhere(X):
@@ -142,7 +147,7 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
         self._bench = None
         if not is_elsewhere(X):
             self._code_shares = code_shares(outcome.problem.table, asked_features(outcome.rules, outcome.tree))
-            self._bench = Workbench(Plan.of(vars(self)), ready, objective, outcome.problem)
+            self._bench = Workbench(plan, ready, objective, outcome.problem)
         if choice is not None:
             self.cv_results_, self.expectation_ = choice.results, choice.expectation
             self._expected_by_size = choice.by_size

@@ -361,6 +361,13 @@ class FitParameters:
         'With ``max_leaves="auto"``: the size of least mean loss, or the smallest one within a standard error of it.',
         choices=("best", "one_se"),
     )
+    confidence_rows: float = parameter(
+        0.3,
+        "float",
+        "With constraints that have a `confidence`: the share of the rows that is kept apart to test them; the model "
+        "is fitted to the others.",
+        fits(lambda value: is_number(value) and 0 < value < 1, "a fraction above 0 and below 1"),
+    )
     stability: int | None = parameter(
         None,
         "int or None",

@@ -30,6 +30,7 @@ from omtree.export.plain import NotPlainError, from_plain, listed, number, to_pl
 from omtree.export.policy_part import value_in, value_out
 from omtree.export.schema import made
 from omtree.export.validation import validation_in, validation_out
+from omtree.model.assurance import Assurance
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import shares_in
 from omtree.model.sizes import BuiltFamily, TreeFamily
@@ -310,6 +311,7 @@ def _certificate_in(document: Sequence[Any]) -> Certificate:
         made(ConstraintCheck, {name: value for name, value in check.items() if name in check_fields}, {"Level": Level})
         for check in listed(values.get("constraints", []))
     )
+    values["assured"] = tuple(made(Assurance, each) for each in listed(values.get("assured", [])))
     certificate = made(Certificate, values, {"ConstraintCheck": ConstraintCheck})
     finite_ones = (certificate.value, certificate.weight, certificate.lp_value or 0.0, certificate.total_seconds)
     if math.isnan(certificate.bound) or not all(map(math.isfinite, (*finite_ones, *certificate.seconds.values()))):

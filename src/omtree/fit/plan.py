@@ -146,6 +146,10 @@ class Plan:
         restricted = restrict_features(check_constraints(self.constraints, setting), features, setting)
         return self._pose(training, objective, setting, None)(training, restricted)
 
+    def check_constraints(self, training: Training) -> None:
+        """Complain about constraints that make no sense for these samples."""
+        check_constraints(self.constraints, self._setting(training))
+
     @property
     def seed(self) -> int:
         """Of what is random in the search."""

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-un
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.engines.answers import OutOfTimeError
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support
 from omtree.fit.folds import Fold, in_words, make_folds
@@ -287,8 +288,8 @@ def _judge_fold(
         share = Deadline(None if math.isinf(limit.remaining) else limit.remaining / (len(smaller) - place))
         try:
             judge(size, replace(plan, max_leaves=size).solve(part, objective, share)[0])
-        except InfeasibleError:
-            continue
+        except (InfeasibleError, OutOfTimeError):
+            continue  # no model of this size is known
     return _Fold(judged, False)
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from omtree.data.wording import number
+from omtree.model.assurance import Assurance
 from omtree.model.notebook_html import html_table
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Certificate:
         Time of the whole fit.
     constraints : tuple of ConstraintCheck
         Every constraint with its value, limit and slack, recomputed on the returned rules.
+    assured : tuple of Assurance
+        What holds for new rows with the confidence that constraints asked for.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class Certificate:
     seconds: Mapping[str, float] = field(default_factory=dict)
     total_seconds: float = 0.0
     constraints: tuple[ConstraintCheck, ...] = ()
+    assured: tuple[Assurance, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -169,6 +173,7 @@ class Certificate:
         if self.search_space:
             lines.append(("among", self.search_space))
         lines += [("constraint" if place == 0 else "", _check(check)) for place, check in enumerate(self.constraints)]
+        lines += [("assured" if place == 0 else "", str(each)) for place, each in enumerate(self.assured)]
         if self.columns:
             pricing = {True: ", priced out exactly", False: ", not priced out", None: ""}[self.exact_pricing]
             rounds = _count(self.iterations, "round", "rounds")

@@ -170,9 +170,10 @@ def render_report(
         proof=proof_sentences(certificate),
         facts=proof_facts(certificate),
         constraints=[
-            _constraint(check, sections.constraint_words(check, wanted), None if tested is None else tested[place])
+            _constraint(check, sections.constraint_words(check.name, wanted), None if tested is None else tested[place])
             for place, check in enumerate(certificate.constraints)
         ],
+        assured=[f"{sections.constraint_words(each.name, wanted)}: {each.words}." for each in certificate.assured],
         leaves=_leaves(model, X_test, y_test),
         n_leaves=len(rules),
         tradeoff=_tradeoff(model),

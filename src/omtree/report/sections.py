@@ -224,12 +224,12 @@ def outline(tree: Tree) -> Markup:
     return Markup("<ul>{}</ul>").format(item(0))
 
 
-def constraint_words(check: ConstraintCheck, constraints: Sequence[Constraint]) -> str:
+def constraint_words(name: str, constraints: Sequence[Constraint]) -> str:
     """The name of a check with its constraint in words: no limits, which stand beside it."""
     for constraint in constraints:
-        if check.name.startswith(constraint.title):
-            return f"{in_words(constraint)}{check.name.removeprefix(constraint.title)}"
-    return check.name
+        if name.startswith(constraint.title):
+            return f"{in_words(constraint)}{name.removeprefix(constraint.title)}"
+    return name
 
 
 def in_words(constraint: Constraint) -> str:
@@ -276,7 +276,7 @@ def missed_sentences(
     for before, after in zip(trained, tested, strict=True):
         if before.met and not after.met:
             sentences.append(
-                f"{constraint_words(after, constraints)}: met in training ({number(before.value)}), not met on the "
-                f"test rows ({number(after.value)}, wanted {after.sense} {number(after.limit)})."
+                f"{constraint_words(after.name, constraints)}: met in training ({number(before.value)}), not met on "
+                f"the test rows ({number(after.value)}, wanted {after.sense} {number(after.limit)})."
             )
     return sentences

@@ -74,7 +74,7 @@ def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict
 def _words(check: ConstraintCheck, constraints: Sequence[Constraint]) -> str:
     """What a check is about; a part of a tree is shown elsewhere, as a card."""
     forced = any(isinstance(each, Force) and check.name.startswith(each.title) for each in constraints)
-    return "Kept of the tree: nodes that differ" if forced else constraint_words(check, constraints)
+    return "Kept of the tree: nodes that differ" if forced else constraint_words(check.name, constraints)
 
 
 def _nodes(model: Any) -> list[dict[str, Any]]:
