@@ -19,7 +19,7 @@ fi
 if [ ! -d "$here/site" ]; then
   .venv/bin/python -m pip --disable-pip-version-check -q install --target "$here/site" --only-binary=:all: \
     --implementation cp --python-version 3.11 --platform manylinux_2_28_aarch64 --platform manylinux2014_aarch64 \
-    numpy scipy scikit-learn highspy narwhals joblib threadpoolctl jinja2 pandas polars pyarrow pytest hypothesis
+    numpy scipy scikit-learn highspy narwhals joblib threadpoolctl jinja2 markupsafe pandas polars pyarrow pytest hypothesis
 fi
 
 include=$here/root/usr/include
