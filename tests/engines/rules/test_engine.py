@@ -18,7 +18,7 @@ from omtree.data.build import make_features, make_table
 from omtree.data.columns import read_columns
 from omtree.data.table import Table
 from omtree.deadline import Deadline
-from omtree.engines.rules import Options, Paper, master, pricing, solve, start
+from omtree.engines.rules import Options, Paper, lp_columns, master, pricing, solve, start
 from omtree.engines.rules import column_generation as engine
 from omtree.engines.rules import run as steps
 from omtree.engines.rules.improve import Neighbourhoods
@@ -58,10 +58,17 @@ def test_optimum_where_the_relaxation_is_loose(seed: int) -> None:
     check_optimal(hard(seed), run(hard(seed).problem))
 
 
+def keep_few_columns(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Columns leave the LP above this number, and the pool above three times as many."""
+    monkeypatch.setattr(lp_columns, "FEWEST_COLUMNS", most)
+    monkeypatch.setattr(lp_columns, "COLUMNS_A_ROW", 0.0)
+    monkeypatch.setattr(engine, "MOST_POOL", 3 * most)
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_a_pool_that_keeps_few_columns(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows at first and columns dropped all the time: the optimum all the same."""
-    monkeypatch.setattr(engine, "FIRST_POOL", 20)
+    keep_few_columns(monkeypatch, 20)
     monkeypatch.setattr(master, "FIRST_ROWS", 3)
     check_optimal(hard(seed), run(hard(seed).problem, Options(warm_start=False)))
 
@@ -69,7 +76,7 @@ def test_a_pool_that_keeps_few_columns(seed: int, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("seed", [9, 21, 22, 23, 50, 56])
 def test_columns_dropped_when_the_relaxation_is_settled(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relaxation that counts as solved while there are new columns: rows are looked for among the columns it has."""
-    monkeypatch.setattr(engine, "FIRST_POOL", 10)
+    keep_few_columns(monkeypatch, 10)
     monkeypatch.setattr(master, "FIRST_ROWS", 5)
     monkeypatch.setattr(engine, "LAST_TOLERANCE", 0.2)
     case = tiny(seed, depth=2, leaves=6, n_features=5, max_values=4, n_rows=60, missing=0.0)
@@ -163,7 +170,7 @@ def test_dropping_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         keep(pool, columns)
 
     monkeypatch.setattr(ColumnPool, "keep", counted)
-    monkeypatch.setattr(engine, "FIRST_POOL", 12)
+    keep_few_columns(monkeypatch, 12)
     for seed in range(5):
         check_optimal(hard(seed), run(hard(seed).problem, Options(warm_start=False)))
     assert sum(dropped) > 0

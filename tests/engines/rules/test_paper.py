@@ -14,7 +14,7 @@ from helpers import datasets
 from helpers.rule_cases import check_model, hard, make_problem, tiny, with_rows
 from omtree import OptimalTreeClassifier, Paper
 from omtree.deadline import Deadline
-from omtree.engines.rules import Options, paper, solve
+from omtree.engines.rules import Options, lp_columns, paper, solve
 from omtree.engines.rules.improve import Neighbourhoods
 from omtree.engines.rules.paper import PaperRun
 from omtree.engines.rules.pool import Duals
@@ -101,9 +101,9 @@ def test_the_exact_pricer_has_the_last_word(seed: int) -> None:
 
 def test_few_columns_in_the_lp(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that come and go change neither the LP's value nor the model's."""
-    monkeypatch.setattr(paper, "FEWEST_COLUMNS", 10)
-    monkeypatch.setattr(paper, "COLUMNS_A_ROW", 0.5)
-    monkeypatch.setattr(paper, "BATCH", 3)
+    monkeypatch.setattr(lp_columns, "FEWEST_COLUMNS", 10)
+    monkeypatch.setattr(lp_columns, "COLUMNS_A_ROW", 0.5)
+    monkeypatch.setattr(lp_columns, "BATCH", 3)
     for seed in range(12):
         case = hard(seed)
         solution = solve(case.problem, Options.paper(), Deadline(60))

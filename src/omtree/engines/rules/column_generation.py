@@ -10,6 +10,8 @@ import numpy as np
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.engines.rules.lp_columns import FEW, LpColumns
+from omtree.engines.rules.master import MasterPoint
 from omtree.engines.rules.mip import MipAnswer
 from omtree.engines.rules.pool import Duals
 from omtree.engines.rules.pricing import PricedRules
@@ -22,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 #: Relative accuracy of the first LP.
 FIRST_TOLERANCE = 1e-2
-#: Columns above which the dearest are dropped; a little more each time.
-FIRST_POOL = 1500
+#: Most rules that are kept while rules are generated: beyond it the dearest are forgotten.
+MOST_POOL = 20_000
 #: Most of the way from the LP's duals to the best ones known.
 MOST_SMOOTHING = 0.8
 #: How often a step to new duals is halved when the bound does not rise.
@@ -44,24 +46,27 @@ GAP_SHARES = (0.5, 0.25, 0.12, 0.06, 0.03)
 #: spent so far.
 EARLY_ROUNDS = (8, 16, 32, 64, 128)
 EARLY_SHARE = 0.2
-#: Shares of what is left of the time for the tries at one stage of the proof: the cover search ends at once or not
-#: soon; where rules of reduced cost zero abound, the MIP solver does better.
-FIRST_TRY, SECOND_TRY, LAST_TRY = 0.03, 0.2, 0.5
+#: Where whole losses are told apart, the LP is solved well enough once its bound is that of its optimum, but for this
+#: share of its value.
+WELL_ENOUGH = 2e-3
+#: Seconds of the first try at one stage of the proof; each further one takes twice as long.
+FIRST_TRY = 1.0
 
 
 class ExactRun(Run):
     """Generates rules until the LP is solved, looks around the best model, and closes the gap by listing rules."""
 
     def _work(self, start: Sequence[Path]) -> None:
-        self.pool_limit = FIRST_POOL
         with self._phase("start"):
             for paths in first_models(self.pool, start, self.options, self.deadline):
                 self._offer_paths(paths)
         if self.plain and self.options.tables and self.options.pricing != "ksp" and not self._done():
             with self._phase("tables"):
                 self.pool.counts.make_tables(self.deadline)
+        self.lp_columns = LpColumns(len(self.pool), limited=self.options.drop_columns)
+        self.nearly_solved = False
         self._generate()
-        if self.lp_value is None:
+        if self.lp_value is None and not self.nearly_solved:
             self._look_around(self._part_of_time(INSTEAD_OF_PROOF))
         else:  # a proof may be near: no longer than what was done so far
             share = AROUND * min(self.deadline.remaining, 3600.0)
@@ -86,24 +91,33 @@ class ExactRun(Run):
         while not deadline.expired and not options.reached(self.iterations, len(self.pool)):
             self.iterations += 1
             with self._phase("lp"):
-                point = self.master.solve(tolerance, deadline)
+                point = self.master.solve(tolerance, deadline, self.lp_columns.numbers())
                 new_rows = self.master.add_violated_rows(point, everywhere=False)
             duals = point.duals
             if self.best_duals is not None:
                 duals = duals.mix(self.best_duals, share)
-            with self._phase("pricing"):
-                new_columns, improved = self._price(duals, self.deadline)
-                if options.stabilise and not improved:
-                    new_columns += self._price_nearer(duals)
+            entered, _ = self._enter(duals)
+            priced, improved = entered < FEW, False
+            if priced:
+                with self._phase("pricing"):
+                    _, improved = self._price(duals, self.deadline)
+                    if options.stabilise and not improved:
+                        self._price_nearer(duals)
+                entered += self._enter(duals)[0]
             self._report("generate")
             if self._done():
                 return
             if self.iterations in EARLY_ROUNDS and self.pool.model_rows.complete:
-                self._look_around(Deadline(min(EARLY_SHARE * self.deadline.elapsed, self.deadline.remaining)))
+                seconds = EARLY_SHARE * self.deadline.elapsed - self.seconds.get("improve", 0.0)
+                self._look_around(Deadline(min(max(0.0, seconds), self.deadline.remaining)))
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
-            settled = new_columns == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
+            if self._well_enough(point):
+                self.nearly_solved = not self.master.add_violated_rows(point, everywhere=True)
+                if self.nearly_solved:
+                    return
+            settled = entered == 0 or (self.exact_pricing and gap < LAST_TOLERANCE)
             if options.drop_columns and not settled:  # what is settled is looked at once more, with these columns
-                self._drop_columns(duals)
+                self._forget(duals, MOST_POOL)
             if settled and not new_rows:
                 with self._phase("lp"):
                     new_rows = self.master.add_violated_rows(point, everywhere=True)
@@ -112,7 +126,7 @@ class ExactRun(Run):
                     return
             elif new_rows or not settled:
                 tolerance = min(tolerance, max(LAST_TOLERANCE, 0.1 * gap))
-                if options.stabilise:
+                if options.stabilise and priced:
                     share = min(MOST_SMOOTHING, share + 0.1) if improved else max(0.0, share - 0.3)
             elif share > 0.0 or (tolerance > LAST_TOLERANCE and gap >= LAST_TOLERANCE):
                 share = 0.0  # nothing is left to find at these duals: look again at sharper ones
@@ -121,22 +135,24 @@ class ExactRun(Run):
                 self.lp_value = max(self.floor, self.raw_bound if self.exact_pricing else point.value)
                 return
 
-    def _price_nearer(self, duals: Duals) -> int:
-        """Prices between these duals and the best ones known, until the bound rises; says how many rules are new.
+    def _well_enough(self, point: MasterPoint) -> bool:
+        """Whether the bound would not rise any more, unless by further rows."""
+        near = point.value - self.raw_bound <= WELL_ENOUGH * max(1.0, abs(point.value))
+        feasible = point.slack <= 1e-5 * max(1.0, abs(point.value))
+        return self.integral and near and feasible and math.ceil(point.value - 1e-6) <= self.bound
+
+    def _price_nearer(self, duals: Duals) -> None:
+        """Prices between these duals and the best ones known, until the bound rises.
 
         The bound is concave in the duals, so that a step which is too long is shortened. Only a scan of tables costs so
         much less than an LP that this pays.
         """
-        new_columns = 0
         for _ in range(SHORTER_STEPS):
             if self.pool.counts.tables is None or self.best_duals is None or self._done():
                 break
             duals = duals.mix(self.best_duals, 0.5)
-            more, improved = self._price(duals, self.deadline)
-            new_columns += more
-            if improved:
+            if self._price(duals, self.deadline)[1]:
                 break
-        return new_columns
 
     def _look_around(self, deadline: Deadline) -> None:
         """Better models near the best one."""
@@ -200,12 +216,24 @@ class ExactRun(Run):
         """A model of loss `target` or less over these columns, or the proof that there is none."""
         if math.isinf(target):
             return self._mip(candidates, self.deadline, gap=0.0)
-        answer = self._cover(candidates, reduced_cost, target, self._part_of_time(FIRST_TRY), self.raw_bound)
-        if not answer.complete and not self._done():
-            answer = self._mip(candidates, self._part_of_time(SECOND_TRY), cutoff=target)
-        if not answer.complete and not self._done():
-            answer = self._cover(candidates, reduced_cost, target, self._part_of_time(LAST_TRY), self.raw_bound)
-        return answer
+        around = None
+        if self.options.improve and self.problem.conflict is None and self.best_duals is not None:
+            around = self._around(self.best_duals)
+        seconds = FIRST_TRY
+        while True:
+            # The cover search ends at once or not soon; where rules of reduced cost zero abound, the solver is better.
+            answer = self._cover(candidates, reduced_cost, target, self._at_most(seconds), self.raw_bound)
+            if not answer.complete and around is not None:
+                with self._phase("improve"):
+                    self._improve(around, self._at_most(seconds))
+            if not answer.complete and not self._done():
+                answer = self._mip(candidates, self._at_most(2.0 * seconds), cutoff=target)
+            if answer.complete or self._done() or self.deadline.expired:
+                return answer
+            seconds *= 2.0
+
+    def _at_most(self, seconds: float) -> Deadline:
+        return Deadline(min(seconds, self.deadline.remaining))
 
     # Steps
 
@@ -216,14 +244,3 @@ class ExactRun(Run):
         keep = self.pool.reduced_costs(self.best_duals) <= self._within(self.value)
         keep[self.best] = True
         return np.flatnonzero(keep)
-
-    def _drop_columns(self, duals: Duals) -> None:
-        """Drops columns that no better model can use, and the dearest ones of a pool that has grown too large."""
-        if len(self.pool) <= self.pool_limit:
-            return
-        cost, kept = self.pool.reduced_costs(duals), self.pool_limit // 2
-        keep = cost <= max(self.zero, np.partition(cost, kept)[kept])
-        self.pool_limit += self.pool_limit // 10  # or the same columns might come and go for ever
-        keep[self.best] = True
-        self.best = np.cumsum(keep)[self.best].astype(np.int32) - 1
-        self.pool.keep(keep)

@@ -60,6 +60,8 @@ def solve_mip(
     model = _build(pool, candidates, cutoff)
     cuts: list[tuple[IntArray, int]] = []
     while True:
+        if deadline.expired:  # a large program takes its time to be written down, and more to be handed over
+            return MipAnswer(np.empty(0, dtype=np.int32), np.inf, -np.inf, complete=False)
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         solver.setOptionValue("output_flag", False)
         # HiGHS has one pool of threads per process, whose size cannot change later; one thread is always possible.

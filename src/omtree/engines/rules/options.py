@@ -48,7 +48,7 @@ class Options:
     method: Literal["exact", "paper"] = "exact"
     pricing: Pricing = "auto"
     k_best: int = 200
-    batch: int = 300
+    batch: int = 1500
     max_iterations: int | None = None
     max_columns: int | None = None
     row_pace: int = 1

@@ -10,6 +10,7 @@ import numpy as np
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.rules.improve import Neighbourhoods
+from omtree.engines.rules.lp_columns import FEW, LpColumns
 from omtree.engines.rules.pool import Duals
 from omtree.engines.rules.run import Indices, Run
 from omtree.engines.rules.start import first_models
@@ -20,12 +21,6 @@ from omtree.problem.problem import Path
 FIRST_TOLERANCE = 1e-2
 LAST_TOLERANCE = 1e-5
 SHARPER = 0.03
-#: Most columns that enter the LP in one round, and how many it keeps at least, as a multiple of its rows.
-BATCH = 300
-#: Fewer rules than this are not worth an LP of their own: pricing is asked for more.
-FEW = 50
-COLUMNS_A_ROW = 2.0
-FEWEST_COLUMNS = 1000
 #: Shares of the time for the rounds, and for the LP over what they found where they took longer.
 ROUNDS_SHARE, LAST_LP_SHARE = 0.5, 0.2
 #: Least seconds for rules around the best model, and most of the time for them.
@@ -53,8 +48,7 @@ class PaperRun(Run):
         if self._is_met(self.floor):
             self.ended, self.lp_value = NOTHING_TO_GAIN, self.floor
             return
-        self.active = np.ones(len(self.pool), dtype=bool)
-        self.most_active = FEWEST_COLUMNS
+        self.lp_columns = LpColumns(len(self.pool), limited=self.options.drop_columns)
         self.ended = "the time was up before the last round"
         duals = self._solve_lp(self._part_of_time(ROUNDS_SHARE), pricing=True)
         if self.lp_value is None:
@@ -79,7 +73,7 @@ class PaperRun(Run):
         duals = None
         while not deadline.expired:
             with self._phase("lp"):
-                point = self.master.solve(tolerance, deadline, np.flatnonzero(self.active))
+                point = self.master.solve(tolerance, deadline, self.lp_columns.numbers())
             duals = point.duals
             accuracy = tolerance * max(1.0, abs(point.value))
             entered, missing = self._enter(duals)
@@ -122,48 +116,10 @@ class PaperRun(Run):
         """Adds the rules that pricing finds; the answer is that of `_enter`."""
         self.iterations += 1
         with self._phase("pricing"):
-            known = len(self.pool)
             self._price(duals, deadline)
-        self.active = np.append(self.active, np.zeros(len(self.pool) - known, dtype=bool))
         answer = self._enter(duals)
-        self._forget(duals)
+        self._forget(duals, self.options.max_columns)
         return answer
-
-    def _forget(self, duals: Duals) -> None:
-        """Drops the dearest rules where there are too many; none that is in the LP or in the best model."""
-        most = self.options.max_columns
-        if most is None or len(self.pool) <= most:
-            return
-        cost = self.pool.reduced_costs(duals)
-        cost[self.active] = -math.inf
-        cost[self.best] = -math.inf
-        kept = np.zeros(len(self.pool), dtype=bool)
-        kept[np.argsort(cost, kind="stable")[: max(most // 2, np.isinf(cost).sum())]] = True
-        self.best = (np.cumsum(kept)[self.best] - 1).astype(np.int32)
-        self.active = self.active[kept]
-        self.pool.keep(kept)
-
-    def _enter(self, duals: Duals) -> tuple[int, float]:
-        """Lets columns of negative reduced cost into the LP, cheapest first, and the dearest out where it is large.
-
-        Says how many came in, and by how much they could lower the value at most.
-        """
-        with self._phase("lp"):
-            cost = self.pool.reduced_costs(duals)
-        waiting = np.flatnonzero(~self.active & (cost < -self.zero))
-        if not len(waiting):
-            return 0, 0.0
-        missing = -self.problem.max_leaves * float(cost[waiting].min())
-        if self.options.drop_columns:
-            waiting = waiting[np.argsort(cost[waiting], kind="stable")[:BATCH]]
-            most = max(self.most_active, int(COLUMNS_A_ROW * len(self.master.rows)))
-            if self.active.sum() > most:
-                dearest = np.partition(cost[self.active], most // 2)[most // 2]
-                self.active &= cost <= max(self.zero, dearest)
-                self.active[self.best] = True
-                self.most_active += self.most_active // 10  # or the same columns might come and go for ever
-        self.active[waiting] = True
-        return len(waiting), missing
 
     # The program
 
@@ -202,7 +158,7 @@ class PaperRun(Run):
                 break
             # The solver gets far with the columns of the LP, but only all of them are a proof.
             keep = cost <= self.value - step - bound + self.zero
-            for columns in (keep & self.active, keep):
+            for columns in (keep & self.lp_columns.inside, keep):
                 columns[self.best] = True
                 answer = self._mip(np.flatnonzero(columns), Deadline(min(2.0 * seconds, self.deadline.remaining)))
             if answer.complete:
@@ -212,7 +168,7 @@ class PaperRun(Run):
 
     def _over_pool(self, duals: Duals) -> tuple[FloatArray, float, float]:
         """Reduced costs of all rules, the bound of these prices over them, and what a model of them costs at least."""
-        self.active = np.append(self.active, np.zeros(len(self.pool) - len(self.active), dtype=bool))
+        self.lp_columns.grow(len(self.pool))
         cost = self.pool.reduced_costs(duals)
         bound = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, float(cost.min()))
         return cost, bound, max(self.floor, math.ceil(bound - 1e-6) if self.integral else bound)

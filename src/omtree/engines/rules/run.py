@@ -16,6 +16,7 @@ from omtree.deadline import Deadline
 from omtree.engines.rules.answer import status_of, why_infeasible
 from omtree.engines.rules.cover import search_cover
 from omtree.engines.rules.improve import Neighbourhoods
+from omtree.engines.rules.lp_columns import LpColumns
 from omtree.engines.rules.master import Master
 from omtree.engines.rules.mip import MipAnswer, solve_mip
 from omtree.engines.rules.options import Options
@@ -63,6 +64,7 @@ class Run(ABC):
         self.pool = ColumnPool(problem, self.native, general)
         self.pricer = RulePricer(problem, self.pool, self.native, options, general)
         self.master = Master(problem, self.pool, extent.row_price, options.row_pace, options.seed)
+        self.lp_columns = LpColumns(0, limited=options.drop_columns)
         self.bound = self.raw_bound = self.floor
         self.value = math.inf
         self.best: IntArray = np.empty(0, dtype=np.int32)
@@ -106,6 +108,22 @@ class Run(ABC):
             new_columns = self.pool.add(priced.conditions, priced.label)
         self.exact_pricing = priced.proven
         return new_columns, priced.proven and self._raise_bound(duals, priced.least)
+
+    def _enter(self, duals: Duals) -> tuple[int, float]:
+        """Lets waiting columns into the LP; how many, and by how much all that wait could lower its value at most."""
+        with self._phase("lp"):
+            cost = self.pool.reduced_costs(duals)
+        count, least = self.lp_columns.enter(cost, self.zero, len(self.master.rows), self.best)
+        return count, -self.problem.max_leaves * least
+
+    def _forget(self, duals: Duals, most: int | None) -> None:
+        """Drops the dearest rules of a pool of more than `most`; none that is in the LP or in the best model."""
+        if most is None or len(self.pool) <= most:
+            return
+        kept = self.lp_columns.worth_keeping(self.pool.reduced_costs(duals), most, self.best)
+        self.best = (np.cumsum(kept)[self.best] - 1).astype(np.int32)
+        self.lp_columns.forget(kept)
+        self.pool.keep(kept)
 
     def _around(self, duals: Duals) -> Neighbourhoods:
         """Neighbourhoods of models, searched over all rules where all rows are looked at."""
