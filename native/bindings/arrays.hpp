@@ -57,6 +57,9 @@ template <typename T> auto to_numpy(std::vector<T> &&vector, std::size_t n_rows,
     return nb::ndarray<nb::numpy, T, nb::ndim<2>>(kept->data(), {n_rows, n_columns}, owner);
 }
 
+/// How often Ctrl-C has ended a kernel call: what no caller can forget to hand on.
+inline std::atomic<long> interrupts{0};
+
 /// Runs a kernel call on a thread of its own, so that this one can look for Ctrl-C; true when it came. The call is then
 /// asked to stop through `cancelled` and still returns what it has. Now and then, with the interpreter held, `report`
 /// is called; what it raises ends the call as well, and is raised here.
@@ -88,6 +91,7 @@ bool interruptibly(std::atomic<bool> &cancelled, const Call &call, const std::fu
                 if (PyErr_CheckSignals() != 0) {
                     PyErr_Clear();
                     interrupted = true;
+                    ++interrupts;
                     cancelled = true;
                 }
                 if (report && !cancelled) {

@@ -8,4 +8,5 @@ NB_MODULE(_native, m) {
     omtree::bindings::bind_cuts(m);
     omtree::bindings::bind_neighbourhood(m);
     omtree::bindings::bind_rules(m);
+    m.def("interrupts", [] { return omtree::bindings::interrupts.load(); });
 }

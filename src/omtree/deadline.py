@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from omtree import _native
+
 
 class Deadline:
     """The moment by which a fit must have answered.
@@ -15,11 +17,14 @@ class Deadline:
     ----------
     seconds : float or None
         Time from now; None means there is no limit.
+    within : Deadline, optional
+        That of the fit this is a part of: Ctrl-C ends both.
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
+    def __init__(self, seconds: float | None = None, *, within: Deadline | None = None) -> None:
         self._start = time.monotonic()
         self._seconds = math.inf if seconds is None else float(seconds)
+        self._interrupts: int = _native.interrupts() if within is None else within._interrupts
 
     @property
     def elapsed(self) -> float:
@@ -28,8 +33,26 @@ class Deadline:
 
     @property
     def remaining(self) -> float:
-        """Seconds left, never negative; ``inf`` without a limit."""
-        return max(0.0, self._seconds - self.elapsed)
+        """Seconds left, never negative; ``inf`` without a limit, none after Ctrl-C."""
+        return 0.0 if self.interrupted else max(0.0, self._seconds - self.elapsed)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C came while the kernel worked.
+
+        The kernel then answers with what it has. That nothing long begins afterwards is seen to here, so that it does
+        not depend on what every caller makes of such an answer.
+        """
+        return bool(_native.interrupts() != self._interrupts)
+
+    def share(self, share: float) -> Deadline:
+        """A part of the time left."""
+        left = self.remaining
+        return Deadline(None if math.isinf(left) else share * left, within=self)
+
+    def at_most(self, seconds: float) -> Deadline:
+        """The time left, or so many seconds if those are fewer."""
+        return Deadline(min(seconds, self.remaining), within=self)
 
     @contextmanager
     def outside(self) -> Iterator[None]:

@@ -85,8 +85,7 @@ def fit_assured(
             for constraint, risk, each in zip(asked, risks, trials, strict=True)
         }
         # Most first attempts pass; the last one has all the time that is left.
-        left = deadline.remaining if attempt == len(MARGINS) else deadline.remaining / 2
-        limit = Deadline(None if math.isinf(left) else left)
+        limit = deadline.share(1.0 if attempt == len(MARGINS) else 0.5)
         try:
             stricter = replace(plan, constraints=[_tightened(each, tight) for each in plan.constraints])
             outcome, certificate, choice = fit_sized(stricter, validation, fitted, objective, limit)

@@ -6,7 +6,6 @@ needs. What that search does not do (rules, constraints, other losses) is solved
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -136,7 +135,7 @@ class ExactCuts:
         for row, view in zip(values, views, strict=True):
             np.take(view.values, present, out=row)
         mass = training.weight[present]
-        limit = Deadline(None if math.isinf(self.deadline.remaining) else _TIME_SHARE * self.deadline.remaining)
+        limit = self.deadline.share(_TIME_SHARE)
         run = partial(
             solve_cuts,
             values,
@@ -153,7 +152,7 @@ class ExactCuts:
         run = partial(run, labels=labels, weights=mass * cost[labels])
         if self.search.splits == "binary" or self.search.max_children == 2:
             return run(deadline=limit)
-        part = Deadline(None if math.isinf(limit.remaining) else _BINARY_SHARE * limit.remaining)
+        part = limit.share(_BINARY_SHARE)
         binary = run(deadline=part)
         if binary.tree is None:
             return binary

@@ -34,7 +34,7 @@ def with_fewest_leaves(refined: Refined, search: TreeSolver, deadline: Deadline)
     known, value = refined.answer, refined.answer.solution.value
     if known.solution.status != "optimal" or known.fewest or refined.problem.model_limits:
         return refined
-    limit = Deadline(min(deadline.remaining, LEAST_SECONDS + MORE_SECONDS * deadline.elapsed))
+    limit = deadline.at_most(LEAST_SECONDS + MORE_SECONDS * deadline.elapsed)
     root = known.root
     assert root is not None
     slack = ROUNDING * max(value, weighed(refined.problem, Node(root.label))[1])

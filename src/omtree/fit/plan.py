@@ -125,6 +125,12 @@ class Plan:
             if not constraints or not reasons:
                 raise
             raise InfeasibleError(self._reason(training, features, objective, setting, deadline)) from None
+        except OutOfTimeError:
+            if deadline.interrupted:
+                raise KeyboardInterrupt from None
+            raise
+        if deadline.interrupted and outcome.found.status in ("time_limit", "stopped"):
+            outcome = replace(outcome, found=replace(outcome.found, status="interrupted"))
         if outcome.found.status == "interrupted":
             warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=6)
         return outcome, samples
@@ -307,7 +313,7 @@ class Plan:
         of_fit: Deadline,
     ) -> str:
         """Why there is no model, found with the thresholds as they are."""
-        deadline = Deadline(min(REASON_SECONDS, max(LEAST_REASON_SECONDS, of_fit.remaining)))
+        deadline = Deadline(min(REASON_SECONDS, max(LEAST_REASON_SECONDS, of_fit.remaining)), within=of_fit)
         plan = replace(self, binning="quantile" if self.binning == "adaptive" else self.binning)
 
         def feasible(constraints: Sequence[Constraint], limit: Deadline) -> bool | None:

@@ -192,15 +192,16 @@ def fit_sized(
     if validation is None:
         return *plan.fit(training, objective, deadline), None
     choice = validation.choose(plan, training, objective, deadline)
+    if deadline.interrupted:
+        raise KeyboardInterrupt
     spent = deadline.elapsed
-    rest = None if math.isinf(deadline.remaining) else deadline.remaining
     if choice.family and not validation.fixed:
         # The other half is for the trees of the other sizes.
-        limit = Deadline(None if rest is None else rest / 2)
+        limit = deadline.share(0.5)
         outcome, certificate = plan.fit(training, objective, limit, min(choice.leaves, plan.most_leaves(training)))
     else:
         plan = plan if validation.fixed else replace(plan, max_leaves=choice.leaves)
-        outcome, certificate = plan.fit(training, objective, Deadline(rest))
+        outcome, certificate = plan.fit(training, objective, deadline.share(1.0))
     seconds = {"cross-validation": spent, **certificate.seconds}
     return outcome, replace(certificate, seconds=seconds, total_seconds=deadline.elapsed), choice
 
@@ -256,7 +257,7 @@ def _judge_fold(
     shares; half of a share is for the trees of smaller sizes.
     """
     part, new = training.part(fold.train), training.part(fold.test)
-    limit = Deadline(None if math.isinf(deadline.remaining) else deadline.remaining / (2 * rounds + 2))
+    limit = deadline.share(1 / (2 * rounds + 2))
     most = plan.most_leaves(part)
     judged: dict[int, Judged] = {}
 
@@ -285,7 +286,7 @@ def _judge_fold(
     judge(most, largest)
     smaller = [size for size in _COARSE if size < most]
     for place, size in enumerate(smaller):
-        share = Deadline(None if math.isinf(limit.remaining) else limit.remaining / (len(smaller) - place))
+        share = limit.share(1 / (len(smaller) - place))
         try:
             judge(size, replace(plan, max_leaves=size).solve(part, objective, share)[0])
         except (InfeasibleError, OutOfTimeError):

@@ -232,17 +232,16 @@ class ThresholdSearch:
 
     def _share(self, share: float) -> Deadline:
         """A part of the time left."""
-        left = self._deadline.remaining
-        return Deadline(None if math.isinf(left) else share * left)
+        return self._deadline.share(share)
 
     def _last_limit(self, part: _Part) -> Deadline:
         """What is left but for the time that a large tree takes to be read off its rows and checked."""
         left = self._deadline.remaining
         if math.isinf(left):
-            return Deadline(None)
+            return self._deadline
         leaves = min(self._pose.max_leaves, part.training.total / self._pose.min_support)
         after = READING_SECONDS * leaves * len(part.training)
-        return Deadline(max(_LAST_SHARE * left - after, 0.3 * left))
+        return self._deadline.at_most(max(_LAST_SHARE * left - after, 0.3 * left))
 
     def _too_late(self, part: _Part) -> bool:
         """Whether the time is up, and even the quickest tree would take long."""

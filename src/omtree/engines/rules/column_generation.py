@@ -70,7 +70,7 @@ class ExactRun(Run):
             self._look_around(self._part_of_time(INSTEAD_OF_PROOF))
         else:  # a proof may be near: no longer than what was done so far
             share = AROUND * min(self.deadline.remaining, 3600.0)
-            self._look_around(Deadline(min(share, max(LEAST_AROUND, self.deadline.elapsed))))
+            self._look_around(self.deadline.at_most(min(share, max(LEAST_AROUND, self.deadline.elapsed))))
         if self.options.proof:
             with self._phase("proof"):
                 self._prove()
@@ -109,7 +109,7 @@ class ExactRun(Run):
                 return
             if self.iterations in EARLY_ROUNDS and self.pool.model_rows.complete:
                 seconds = EARLY_SHARE * self.deadline.elapsed - self.seconds.get("improve", 0.0)
-                self._look_around(Deadline(min(max(0.0, seconds), self.deadline.remaining)))
+                self._look_around(self.deadline.at_most(max(0.0, seconds)))
             gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
             if self._well_enough(point):
                 self.nearly_solved = not self.master.add_violated_rows(point, everywhere=True)
@@ -222,18 +222,15 @@ class ExactRun(Run):
         seconds = FIRST_TRY
         while True:
             # The cover search ends at once or not soon; where rules of reduced cost zero abound, the solver is better.
-            answer = self._cover(candidates, reduced_cost, target, self._at_most(seconds), self.raw_bound)
+            answer = self._cover(candidates, reduced_cost, target, self.deadline.at_most(seconds), self.raw_bound)
             if not answer.complete and around is not None:
                 with self._phase("improve"):
-                    self._improve(around, self._at_most(seconds))
+                    self._improve(around, self.deadline.at_most(seconds))
             if not answer.complete and not self._done():
-                answer = self._mip(candidates, self._at_most(2.0 * seconds), cutoff=target)
+                answer = self._mip(candidates, self.deadline.at_most(2.0 * seconds), cutoff=target)
             if answer.complete or self._done() or self.deadline.expired:
                 return answer
             seconds *= 2.0
-
-    def _at_most(self, seconds: float) -> Deadline:
-        return Deadline(min(seconds, self.deadline.remaining))
 
     # Steps
 

@@ -163,7 +163,7 @@ class Neighbourhoods:
                 self._cost[columns],
                 np.ascontiguousarray(pool.extra[columns]),
             )
-        limit = Deadline(min(deadline.remaining, SECONDS))
+        limit = deadline.at_most(SECONDS)
         found = self._pricer.inside(self._duals, removed[around.rule_of_row], budget, MOST_PRICED, limit)
         loss, extra = pool.worth(found.conditions, found.label)
         return _Rules(found.conditions, found.label, loss, found.cost, extra)

@@ -157,7 +157,7 @@ def _first_model(pool: ColumnPool, deadline: Deadline) -> IntArray:
     """A model to start from: a single rule, or the leaves of the best tree if that is soon found; or none."""
     models = [[Path((), label)] for label in range(pool.problem.loss.n_labels)]
     try:
-        tree = solve_summed(pool.problem, deadline=Deadline(TREE_SHARE * min(deadline.remaining, 300.0)))
+        tree = solve_summed(pool.problem, deadline=deadline.at_most(300.0).share(TREE_SHARE))
     except TooManyRulesError:
         tree = None
     if tree is not None and tree.root is not None:

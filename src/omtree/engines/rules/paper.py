@@ -129,7 +129,7 @@ class PaperRun(Run):
             return
         with self._phase("improve"):
             seconds = max(FIRST_AROUND, self.seconds["lp"] + self.seconds.get("pricing", 0.0))
-            self._improve(self._around(duals), Deadline(min(seconds, AROUND_SHARE * self.deadline.remaining)))
+            self._improve(self._around(duals), self.deadline.share(AROUND_SHARE).at_most(seconds))
 
     def _choose(self, duals: Duals | None) -> bool:
         """The best model over the generated rules, by several methods in turn; whether there is surely no better one.
@@ -145,13 +145,13 @@ class PaperRun(Run):
         seconds = FIRST_SECONDS
         while not self.deadline.expired and not self._is_met(lower):
             target, candidates = self._next_target(lower, cost, bound)
-            limit = Deadline(min(seconds, self.deadline.remaining))
+            limit = self.deadline.at_most(seconds)
             answer = self._cover(candidates, cost[candidates], target, limit, bound)
             if answer.complete:
                 lower = self.value if len(answer.columns) else target + (1.0 if self.integral else 0.0)
                 continue
             if around is not None:
-                self._improve(around, Deadline(min(seconds, self.deadline.remaining)))
+                self._improve(around, self.deadline.at_most(seconds))
             if len(self.pool) > len(cost):  # nothing is known yet of models with these rules
                 cost, bound, lower = self._over_pool(duals)
             if self._is_met(lower):
@@ -160,7 +160,7 @@ class PaperRun(Run):
             keep = cost <= self.value - step - bound + self.zero
             for columns in (keep & self.lp_columns.inside, keep):
                 columns[self.best] = True
-                answer = self._mip(np.flatnonzero(columns), Deadline(min(2.0 * seconds, self.deadline.remaining)))
+                answer = self._mip(np.flatnonzero(columns), self.deadline.at_most(2.0 * seconds))
             if answer.complete:
                 return True
             seconds *= 2.0

@@ -198,7 +198,7 @@ class Run(ABC):
 
     def _part_of_time(self, share: float) -> Deadline:
         """A share of the time left; of unlimited time, a share of an hour."""
-        return Deadline(share * min(self.deadline.remaining, 3600.0))
+        return self.deadline.at_most(3600.0).share(share)
 
     def _tolerance(self) -> float:
         """Difference of value and bound that is taken for none."""

@@ -51,7 +51,7 @@ def first_models(
         yield from greedy_models(pool, options.seed, deadline)
     if options.trees:
         share = PAPER_SHARE if options.method == "paper" else SEARCH_SHARE
-        limit = Deadline(min(share * deadline.remaining, MOST_SEARCH_SECONDS))
+        limit = deadline.share(share).at_most(MOST_SEARCH_SECONDS)
         yield from tree_paths(problem, limit, options.n_jobs)
         if options.method == "exact" and limit.expired and not (start and deadline.expired):
             yield from greedy_models(pool, options.seed, deadline)
