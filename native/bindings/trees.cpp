@@ -383,11 +383,12 @@ void bind_nearby(nb::module_ &m) {
     m.def(
         "nearby_trees",
         [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const TreeTask &trees, std::size_t most_trees,
-           double known, double cap, bool trivial, bool shapes, std::size_t room) {
+           double known, double bound, double cap, bool trivial, bool shapes, std::size_t room) {
             omtree::NearbyTask task;
             task.problem = general_problem(codes, judge, trees);
             task.most_trees = most_trees;
             task.known = known;
+            task.bound = bound;
             task.cap = cap;
             task.trivial = trivial;
             task.shapes = shapes;
@@ -400,7 +401,7 @@ void bind_nearby(nb::module_ &m) {
                                   result.finished, result.overflow, result.exhausted, interrupted);
         },
         nb::arg("codes"), nb::arg("judge"), nb::arg("task"), nb::kw_only(), nb::arg("most_trees"), nb::arg("known"),
-        nb::arg("cap"), nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"));
+        nb::arg("bound"), nb::arg("cap"), nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"));
 }
 
 } // namespace

@@ -128,7 +128,11 @@ class RuleJudge {
     Verdict bare(const double *statistics, RowNumbers rows) const {
         return loss_->judge(statistics + 1, rows, nullptr);
     }
-    double bare_loss(const double *statistics, RowNumbers rows) const { return bare(statistics, rows).loss; }
+    double bare_loss(const double *statistics, RowNumbers rows) const {
+        return loss_->least_loss(statistics + 1, rows);
+    }
+    /// Whether nothing but support is asked of a rule whose features are allowed.
+    bool unlimited() const { return linear.empty() && ratios.empty() && !predicate; }
     /// Whether statistics decide the loss, whatever the limits need.
     bool additive_loss() const { return !loss_->needs_rows(); }
     /// A loss that row i adds to every rule that covers it, whatever the rule; 0 where nothing is known.

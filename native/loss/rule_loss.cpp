@@ -24,6 +24,9 @@ class FormulaLoss final : public RuleLoss {
         const int label = leaf_label(loss_, statistics, terms);
         return label < 0 ? Verdict{none, 0} : Verdict{leaf_loss(loss_, statistics, terms), label};
     }
+    double least_loss(const double *statistics, RowNumbers) const override {
+        return leaf_loss(loss_, statistics, terms_);
+    }
 
   private:
     Loss loss_;

@@ -29,6 +29,10 @@ class RuleLoss {
     virtual int n_labels() const { return 1; }
     /// `allowed` has a flag per label, or is null when every label is allowed; infinite where none is.
     virtual Verdict judge(const double *statistics, RowNumbers rows, const char *allowed) const = 0;
+    /// The loss alone, where every label is allowed.
+    virtual double least_loss(const double *statistics, RowNumbers rows) const {
+        return judge(statistics, rows, nullptr).loss;
+    }
 };
 
 /// A formula of the statistics; `costs` is statistics x labels where it is linear.

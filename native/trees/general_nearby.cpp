@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -62,8 +64,9 @@ class Nearby {
         const double unit = std::max(std::abs(all - task_.known) / 128, 4 * shared_.tolerance);
         double cap = task_.most_trees < unlimited ? -infinity : task_.cap;
         try {
-            // Few trees are often as good as the best.
-            for (double margin = task_.most_trees < many ? unit / 8 : unit;; margin = std::max(unit, 2 * margin)) {
+            // Few trees are often as good as the best; binary trees are fewer than others.
+            const double first = task_.problem.binary ? 2 * unit : unit;
+            for (double margin = task_.most_trees < many ? unit / 8 : first;; margin = std::max(unit, 2 * margin)) {
                 cap = std::min(task_.cap, margin > 256 * unit ? infinity : std::max(cap, task_.known + margin));
                 forget();
                 const Parts found = solve(whole, depth, cap);
@@ -142,8 +145,11 @@ class Nearby {
         if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
             leaf = add_leaf(searcher_.path.given(), place.sums.data(), place.rows, paid, cap, box.found);
         }
-        for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
-            split(place, depth, f, cap, leaf, box);
+        if (depth == task_.problem.max_depth) {
+            split_root(place, cap, leaf, box);
+        }
+        for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth < task_.problem.max_depth; ++f) {
+            split_any(place, depth, f, cap, leaf, box);
         }
         tidy(box.found, true);
         const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
@@ -156,6 +162,25 @@ class Nearby {
         return std::move(box.found);
     }
 
+    /// Promising features first: once there are enough trees, only better ones than the last of them are of interest.
+    void split_root(const Place &place, double cap, double leaf, Box &box) {
+        const int depth = task_.problem.max_depth;
+        std::size_t tidied = 0;
+        for (const int f : searcher_.promising(place.rows)) {
+            if (budgets_[depth] < 2 || depth == 0 || cap + shared_.tolerance < task_.bound) {
+                return;
+            }
+            split_any(place, depth, f, cap, leaf, box);
+            if (box.found.size() >= task_.most_trees && box.found.size() > tidied) {
+                tidy(box.found, true);
+                tidied = box.found.size();
+                if (tidied >= task_.most_trees) {
+                    cap = std::min(cap, box.found[task_.most_trees - 1].value - 2 * shared_.tolerance);
+                }
+            }
+        }
+    }
+
     /// The loss of the rows as a leaf; infinite where they may not be one.
     double add_leaf(const ForcedNode *given, const double *sums, RowNumbers rows, double paid, double cap, Parts &to) {
         const Verdict verdict = searcher_.judge_given(given, sums, rows, searcher_.path.conditions(), paid);
@@ -166,18 +191,114 @@ class Nearby {
         return verdict.loss;
     }
 
-    void split(const Place &place, int depth, int feature, double cap, double leaf, Box &box) {
+    void split_any(const Place &place, int depth, int feature, double cap, double leaf, Box &box) {
         Screen &screen = screens_[depth];
         const double below = cap + 2 * shared_.tolerance;
         if (places_.counted(depth) ? !searcher_.screen(place.counts, depth, budgets_[depth], feature, below, screen)
                                    : !searcher_.screen(place.rows, depth, budgets_[depth], feature, below, screen)) {
             return;
         }
+        const Ways &ways = ways_of(feature, screen);
+        if (depth == 1 && !shared_.by_rows) {
+            split_into_leaves(screen, ways, feature, cap, leaf, box);
+        } else {
+            split(screen, ways, depth, feature, cap, leaf, box);
+        }
+    }
+
+    /// The ways of the screened codes: they depend on how many there are alone.
+    const Ways &ways_of(int feature, const Screen &screen) {
+        const Family family = task_.problem.features[feature].family;
+        std::unique_ptr<const Ways> &ways = ways_[{family, screen.k, screen.missing}];
+        if (ways == nullptr) {
+            ways = std::make_unique<const Ways>(screen.partition, family, screen.k, screen.missing,
+                                                task_.problem.max_children);
+        }
+        return *ways;
+    }
+
+    /// One more split: every way that costs at most `cap`, one by one.
+    void split_into_leaves(const Screen &screen, const Ways &ways, int feature, double cap, double leaf, Box &box) {
         const Partition &partition = screen.partition;
         const int budget = partition.budget();
         const std::size_t width = budget + 1;
-        const Ways ways(partition, task_.problem.features[feature].family, screen.k, screen.missing,
-                        task_.problem.max_children);
+        const std::vector<double> after = ways.to_the_end(partition, budget);
+        // Leaves that are no better than the one they are of are not another tree.
+        const double most = task_.trivial ? cap + shared_.tolerance
+                                          : std::min(cap + shared_.tolerance, leaf - 1.0001 * shared_.tolerance);
+        const int number = static_cast<int>(box.splits.size());
+        box.splits.push_back(feature);
+        last_leaves_.assign(partition.n_blocks(), {});
+        std::size_t enough = 2 * box.found.size() + 4096;
+        const auto walk = [&](const auto &self, int state, double value, int leaves, ConditionSet hash,
+                              int link) -> void {
+            if ((++ticks_ & 1023) == 0) {
+                searcher_.check();
+            }
+            for (int s = ways.first_steps[state]; s < ways.first_steps[state + 1]; ++s) {
+                const auto [from, to, block] = ways.steps[s];
+                const double longer = value + partition.value(block, 1);
+                const double least = longer + after[to * width + budget - leaves - 1];
+                if (least > most || least == infinity) {
+                    continue;
+                }
+                LastLeaf &last = last_leaves_[block];
+                if (last.codes < 0) {
+                    judge_last(screen, feature, block, last);
+                }
+                const ConditionSet sum{hash.a + last.hash.a, hash.b + last.hash.b};
+                box.links.push_back({link, number, last.codes, last.label, partition.is_complement(block)});
+                const int here = static_cast<int>(box.links.size()) - 1;
+                if (to == ways.n_states - 1) {
+                    box.found.push_back({longer, sum, -1, here, -1, static_cast<short>(leaves + 1), true});
+                    if (box.found.size() > enough) {
+                        tidy(box.found, true);
+                        enough = 2 * box.found.size() + 4096;
+                    }
+                } else if (leaves + 1 < budget) {
+                    self(self, to, longer, leaves + 1, sum, here);
+                }
+            }
+        };
+        walk(walk, 0, 0.0, 0, {}, -1);
+    }
+
+    /// A leaf of the last split.
+    struct LastLeaf {
+        ConditionSet hash;
+        int codes = -1;
+        int label = 0;
+    };
+
+    void judge_last(const Screen &screen, int feature, int block, LastLeaf &last) {
+        const std::vector<double> &sums = sums_of(screen, block);
+        const int n = shared_.n_statistics;
+        last.hash = hash_of(sums[n - 2], sums[n - 1]);
+        last.label = searcher_
+                         .judge_given(searcher_.path.given_below(feature, codes_[0]), sums.data(), {},
+                                      searcher_.path.conditions(), screen.paid)
+                         .label;
+        last.codes = static_cast<int>(codes_of_.size());
+        codes_of_.push_back(codes_);
+    }
+
+    /// The statistics of a block, and its codes.
+    const std::vector<double> &sums_of(const Screen &screen, int block) {
+        const int n = shared_.n_statistics;
+        screen.codes(block, codes_);
+        sums_.assign(n, 0.0);
+        for (const std::uint8_t code : codes_) {
+            for (int s = 0; s < n; ++s) {
+                sums_[s] += screen.histogram[code * (n + 1) + s];
+            }
+        }
+        return sums_;
+    }
+
+    void split(Screen &screen, const Ways &ways, int depth, int feature, double cap, double leaf, Box &box) {
+        const Partition &partition = screen.partition;
+        const int budget = partition.budget();
+        const std::size_t width = budget + 1;
         const std::vector<double> after = ways.to_the_end(partition, budget);
         // What every block was solved up to.
         std::vector<double> caps(partition.n_blocks(), -infinity);
@@ -303,22 +424,8 @@ class Nearby {
     }
 
     std::shared_ptr<const Parts> child(int depth, int feature, const Screen &screen, int block, double cap) {
-        const int stride = shared_.n_statistics + 1;
-        std::vector<std::uint8_t> &codes = codes_;
-        screen.codes(block, codes);
-        sums_.assign(shared_.n_statistics, 0.0);
-        for (const std::uint8_t code : codes) {
-            for (int s = 0; s < shared_.n_statistics; ++s) {
-                sums_[s] += screen.histogram[code * stride + s];
-            }
-        }
-        if (depth == 1 && !shared_.by_rows) {
-            auto parts = std::make_shared<Parts>();
-            if (screen.complete) {
-                add_leaf(searcher_.path.given_below(feature, codes[0]), sums_.data(), {}, screen.paid, cap, *parts);
-            }
-            return parts;
-        }
+        sums_of(screen, block);
+        const std::vector<std::uint8_t> &codes = codes_;
         const CodeMask mask = searcher_.mask_of(screen, feature, block);
         const Path::Step step(searcher_.path, feature, mask, codes[0]);
         ConditionSet key = searcher_.path.key();
@@ -374,6 +481,8 @@ class Nearby {
     Places places_;
     std::vector<Screen> screens_; ///< by depth: of the feature that is split
     std::vector<int> budgets_;    ///< most leaves by depth
+    std::map<std::tuple<Family, int, bool>, std::unique_ptr<const Ways>> ways_;
+    std::vector<LastLeaf> last_leaves_; ///< by block of the split that is looked at
     std::vector<SharedNode> nodes_;
     std::vector<std::vector<std::uint8_t>> codes_of_;
     std::vector<std::uint8_t> codes_;

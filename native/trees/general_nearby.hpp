@@ -13,6 +13,7 @@ struct NearbyTask {
     GeneralProblem problem;
     std::size_t most_trees = 0; ///< how many of the best are wanted
     double known = 0.0;         ///< the loss of some tree: from here on the cap grows until there are enough
+    double bound = -infinity;   ///< less than this no tree costs
     double cap = infinity;      ///< most that a tree may cost
     bool trivial = false;       ///< whether a split into leaves may gain nothing
     bool shapes = true;         ///< whether the trees are wanted, not their losses alone

@@ -27,7 +27,10 @@ bool Searcher::screen(const RowList &rows, int depth, int budget, int feature, d
     level.tabled = false;
     Values values;
     values.start(budget, infinity);
+    // Of two children each is known soon enough by what the other leaves it.
+    level.thorough = !problem_.binary && problem_.max_children != 2;
     try_feature(rows, depth, budget, feature, std::vector<double>(budget + 1, cap), values, false);
+    level.thorough = false;
     return hand_over(level, cap, out);
 }
 

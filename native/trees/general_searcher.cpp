@@ -120,6 +120,26 @@ void Searcher::remember(int depth, int budget, const std::vector<double> &upper,
     shared_.cache.store(key, depth, known);
 }
 
+std::vector<int> Searcher::promising(const RowList &rows) {
+    std::vector<std::pair<double, int>> order;
+    for (int f = 0; f < shared_.n_features; ++f) {
+        double score = 0.0;
+        if (shared_.bounded && judge_.additive_loss()) {
+            count_histogram(rows, f, false, histogram_);
+            for (int code = 0; code < problem_.features[f].n_codes; ++code) {
+                score += judge_.bare_loss(&histogram_[code * width_], {});
+            }
+        }
+        order.emplace_back(score, f);
+    }
+    std::stable_sort(order.begin(), order.end());
+    std::vector<int> features;
+    for (const auto &[score, f] : order) {
+        features.push_back(f);
+    }
+    return features;
+}
+
 void Searcher::solve(const RowList &rows, int depth, int budget, const std::vector<double> &upper, Values &out) {
     if (depth == 0 || budget < 2) {
         return;
@@ -135,22 +155,7 @@ void Searcher::solve(const RowList &rows, int depth, int budget, const std::vect
         count_table(rows, level.layout, level.table.data());
         second_split(level.table.data(), level.layout, budget, upper, out);
     } else {
-        // Promising features first: those whose values alone tell most.
-        auto &order = level.order;
-        order.clear();
-        for (int f = 0; f < shared_.n_features; ++f) {
-            double score = 0.0;
-            if (shared_.bounded && judge_.additive_loss() && depth > 1) {
-                count_histogram(rows, f, false, level.histogram);
-                for (int code = 0; code < problem_.features[f].n_codes; ++code) {
-                    score += judge_.bare_loss(&level.histogram[code * width_], {});
-                }
-            }
-            order.emplace_back(score, f);
-        }
-        std::stable_sort(order.begin(), order.end());
-        const auto in_order = order;
-        for (const auto &[score, f] : in_order) {
+        for (const int f : promising(rows)) {
             try_feature(rows, depth, budget, f, upper, out, false);
         }
     }

@@ -145,6 +145,8 @@ class Searcher {
     /// The same with this feature at the root; improves `out`.
     void try_feature(const RowList &rows, int depth, int budget, int feature, const std::vector<double> &upper,
                      Values &out, bool record);
+    /// All features, those first whose values alone tell most.
+    std::vector<int> promising(const RowList &rows);
     /// Whether this feature may be split below the path.
     bool may_split(int feature);
     Verdict judge_leaf(const RowList &rows);
@@ -181,6 +183,7 @@ class Searcher {
         std::vector<int> present;
         int feature = -1; ///< that is split
         bool missing = false;
+        bool thorough = false;     ///< whether all ways below the cap are wanted, not the best alone
         bool begun = false;        ///< whether the last feature tried was worth splitting
         bool tabled = false;       ///< whether `tables` are those of the feature
         bool leaves_known = false; ///< whether the bound of a code is its value as a leaf
@@ -201,7 +204,6 @@ class Searcher {
         Values values;
         Values screened;
         Known remembered;
-        std::vector<std::pair<double, int>> order;
     };
 
     bool recall(int depth, int budget, const std::vector<double> &upper, Values &out, ConditionSet &key, Level &level);

@@ -78,7 +78,9 @@ void Searcher::judge_block(Level &level, int block, bool single) {
     if (!shared_.by_rows || !level.complete) {
         double leaf = infinity;
         if (level.complete) {
-            leaf = judge_given(given_below(level, block), sums, {}, {}, level.paid).loss;
+            leaf = path.given() == nullptr && judge_.unlimited()
+                       ? judge_.bare_loss(sums, {}) + paid // supported, or it were hopeless
+                       : judge_given(given_below(level, block), sums, {}, {}, level.paid).loss;
         }
         if (child_budget == 1 || leaf <= lower + shared_.tolerance) {
             settle(leaf);

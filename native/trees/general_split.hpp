@@ -7,7 +7,8 @@
 
 namespace omtree::general {
 
-/// Lazily where there are bounds: evaluates children only where the way to split that looks best has one not yet known.
+/// Lazily where there are bounds: evaluates children only where the way to split that looks best has one not yet known,
+/// or, where the level is to be thorough, all that a way below the cap has.
 /// `evaluate` finds the codes of the child, and what it may cost at most, in the level; its condition is on the path.
 template <typename Evaluate>
 void Searcher::split(Level &level, int feature, int budget, const std::vector<double> &upper, Values &out, bool record,
@@ -16,7 +17,7 @@ void Searcher::split(Level &level, int feature, int budget, const std::vector<do
     const int child_budget = partition.child_budget();
     const int n = shared_.n_statistics;
     // Below, a child's loss takes long to find, so that it pays to know first what it may be at most.
-    const bool deep = child_depth > 1 || shared_.by_rows;
+    const bool deep = child_depth > 1 || shared_.by_rows || level.thorough;
     const auto find_out = [&](int block) {
         check();
         double *values = partition.values(block);
@@ -93,6 +94,16 @@ void Searcher::split(Level &level, int feature, int budget, const std::vector<do
             break;
         }
     } while (!level.wanted.empty());
+    for (int block = 0; level.thorough && partition.best(partition.budget()) < level.upper[partition.budget()] &&
+                        block < partition.n_blocks();
+         ++block) {
+        if (level.known[block] < 2 && partition.usable(block) && find_out(block)) {
+            if (level.known[block] == 1) {
+                find_out(block);
+            }
+            partition.solve();
+        }
+    }
     if (!out.score.empty()) {
         out.score[feature] = partition.best(partition.budget());
     }

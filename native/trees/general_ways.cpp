@@ -1,6 +1,7 @@
 #include "trees/general_ways.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace omtree::general {
 
@@ -76,6 +77,11 @@ Ways::Ways(const Partition &partition, Family family, int k, bool missing, int m
         step.to = step.to < 0 ? end : step.to;
     }
     std::stable_sort(steps.begin(), steps.end(), [](const Step &a, const Step &b) { return a.from < b.from; });
+    first_steps.assign(n_states + 1, 0);
+    for (const Step &step : steps) {
+        ++first_steps[step.from + 1];
+    }
+    std::partial_sum(first_steps.begin(), first_steps.end(), first_steps.begin());
 }
 
 std::vector<double> Ways::to_the_end(const Partition &partition, int budget) const {

@@ -15,7 +15,8 @@ struct Ways {
         int block;
     };
     int n_states = 0;
-    std::vector<Step> steps; ///< by the state they start from
+    std::vector<Step> steps;      ///< by the state they start from
+    std::vector<int> first_steps; ///< of each state, and their number
 
     Ways(const Partition &partition, Family family, int k, bool missing, int max_children);
     /// Least sum of the blocks' values from each state to the last, by leaves: states x (budget + 1).

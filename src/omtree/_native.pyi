@@ -283,6 +283,7 @@ def nearby_trees(
     *,
     most_trees: int,
     known: float,
+    bound: float,
     cap: float,
     trivial: bool,
     shapes: bool,

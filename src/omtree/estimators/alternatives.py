@@ -148,6 +148,7 @@ class Alternatives(Sequence["OptimalTreeBase"]):
             self._standard.problem,
             self._model.certificate_.value / unit,
             n=n,
+            bound=self._model.certificate_.bound / unit,
             # What equals the margin but for rounding is within.
             cap=self._cap / unit * (1 + SAME) if math.isfinite(self._cap) else math.inf,
             trivial=self._trivial,

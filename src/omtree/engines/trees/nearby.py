@@ -72,6 +72,7 @@ def nearby(
     known: float,
     *,
     n: int | None = None,
+    bound: float = -math.inf,
     cap: float = math.inf,
     trivial: bool = False,
     shapes: bool = True,
@@ -96,6 +97,8 @@ def nearby(
         The loss of some tree; trees are looked for from there on.
     n : int, optional
         How many at most; by default all up to `cap`.
+    bound : float
+        Less than this no tree costs.
     cap : float
         Most that a tree may cost.
     trivial : bool
@@ -139,6 +142,7 @@ def nearby(
         task,
         most_trees=sys.maxsize * 2 + 1 if n is None else n,
         known=float(known),
+        bound=float(bound),
         cap=float(cap),
         trivial=trivial,
         shapes=shapes,
