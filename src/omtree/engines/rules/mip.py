@@ -61,7 +61,9 @@ def solve_mip(
     cuts: list[tuple[IntArray, int]] = []
     while True:
         if deadline.expired:  # a large program takes its time to be written down, and more to be handed over
-            return MipAnswer(np.empty(0, dtype=np.int32), np.inf, -np.inf, complete=False)
+            known_loss = float(pool.loss[start].sum()) if len(start) else np.inf
+            kept = start if known_loss <= cutoff else start[:0]
+            return MipAnswer(kept, known_loss if len(kept) else np.inf, -np.inf, complete=False)
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         solver.setOptionValue("output_flag", False)
         # HiGHS has one pool of threads per process, whose size cannot change later; one thread is always possible.
