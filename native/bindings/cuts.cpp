@@ -12,7 +12,7 @@ void bind_cuts(nb::module_ &m) {
         "search_cuts",
         [](Matrix<double> views, Vector<std::int32_t> labels, int n_classes, Vector<double> targets,
            Vector<double> weights, Vector<double> masses, int max_depth, int max_leaves, double min_support,
-           bool multiway, double known, double seconds) {
+           bool multiway, double known, double most_work, double seconds) {
             CutProblem problem;
             problem.n_rows = views.shape(1);
             for (std::size_t view = 0; view < views.shape(0); ++view) {
@@ -40,6 +40,7 @@ void bind_cuts(nb::module_ &m) {
             problem.max_depth = max_depth;
             problem.max_leaves = max_leaves;
             problem.min_support = min_support;
+            problem.most_work = most_work;
             std::atomic<bool> cancelled{false};
             const auto until = moment(seconds);
             const auto stopped = [&] {
@@ -60,7 +61,7 @@ void bind_cuts(nb::module_ &m) {
         },
         nb::arg("views"), nb::kw_only(), nb::arg("labels"), nb::arg("n_classes"), nb::arg("targets"),
         nb::arg("weights"), nb::arg("masses"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
-        nb::arg("multiway"), nb::arg("known"), nb::arg("seconds"));
+        nb::arg("multiway"), nb::arg("known"), nb::arg("most_work"), nb::arg("seconds"));
 }
 
 } // namespace omtree::bindings

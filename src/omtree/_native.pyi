@@ -100,6 +100,7 @@ def search_cuts(
     min_support: float,
     multiway: bool,
     known: float,
+    most_work: float,
     seconds: float,
 ) -> tuple[float, float, bool, bool, list[tuple[int, int, list[float], list[float], list[int]]], int]: ...
 def improve_trees(

@@ -100,8 +100,9 @@ def test_bins_stay_few() -> None:
     assert all((np.diff(level.feature.thresholds) > 0).all() for level in model.graph_)
 
 
-def test_the_certificate_names_the_thresholds() -> None:
+def test_the_certificate_names_the_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search space says how many thresholds the columns have, and of which round they are."""
+    no_brief_search(monkeypatch)
     X, y = band()
     model = OptimalTreeClassifier(max_depth=2).fit(X, y)
     space = model.certificate_.search_space
@@ -212,9 +213,15 @@ def search_that_stops(monkeypatch: pytest.MonkeyPatch, after: int, **changes: An
     monkeypatch.setattr(omtree.engines.trees, "solve", solve)
 
 
+def no_brief_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few cuts only, or one round would be enough."""
+    monkeypatch.setattr(omtree.fit.exact_cuts, "BRIEF_DEPTH", 0)
+
+
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_an_interrupted_fit_keeps_its_best_model(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in any round ends the fit with a model, a warning and a certificate that says so."""
+    no_brief_search(monkeypatch)
     X, y = band()
     search_that_stops(monkeypatch, after, interrupted=True, status="stopped", bound=0.0)
     with pytest.warns(UserWarning, match="interrupted"):
@@ -238,6 +245,7 @@ def test_interrupted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_search_that_ends_early_is_not_refined(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a proof in the first round no other follows; a gap that is small enough is called reached."""
+    no_brief_search(monkeypatch)
     X, y = band()
     best = value(X, y, max_depth=2, binning="quantile")
     honest = omtree.engines.trees.solve

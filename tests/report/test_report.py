@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from html.parser import HTMLParser
@@ -17,6 +18,7 @@ from omtree import OptimalTreeClassifier
 from omtree.report.figures import Confusion, Residuals, score
 from omtree.report.page import render_report
 from omtree.report.page_data import page_data, script_json
+from omtree.report.proof import badge_words, proof_facts, proof_sentences
 
 VOID = {"meta", "br", "input", "img", "link", "hr"}
 
@@ -106,10 +108,14 @@ def test_what_is_proven_is_said() -> None:
     """A proof is called one, and where there is none the page says so and names the bound."""
     flowers = shown_models.flowers()[0]
     proven = " ".join(Page(render_report(flowers)).words)
-    assert "Proven best for its cut points" in proven
-    same = f"with the same {flowers.certificate_.n_cuts} cut points of numbers"
-    assert f"It is proven that no other model of its kind {same} makes fewer" in proven
-    assert "other cut points are not excluded" in proven
+    assert "Proven optimal" in proven
+    assert "It is proven that no other model of its kind, wherever it cuts numbers, makes fewer" in proven
+    known = dataclasses.replace(flowers.certificate_, cuts="some", n_cuts=9, all_cuts_bound=3.0)
+    same = "with the same 9 cut points of numbers"
+    assert f"It is proven that no other model of its kind {same} makes fewer" in proof_sentences(known)[1]
+    assert f"; {known.beyond_its_cuts}." in proof_sentences(known)[1]
+    assert ("lower bound over all cuts", f"3 (gap {100 * known.all_cuts_gap:.1f} %)") in proof_facts(known)
+    assert badge_words(known) == "Proven best for its cut points"
     scored = " ".join(Page(render_report(shown_models.by_f1()[0])).words)
     assert "the F1 is" in scored
     assert "It is proven that no other model of its kind with the same" in scored

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,9 +31,10 @@ struct CutProblem {
     double min_support = 1.0;
     int max_depth = 2;
     int max_leaves = 4;
+    double most_work = std::numeric_limits<double>::infinity(); ///< rows walked along a view, after which to stop
 };
 
-/// Thrown where the time is over.
+/// Thrown where the time is over, or the work that is allowed is done.
 struct OutOfTime {};
 
 /// A node in preorder. The cuts of a view lie between two of its values each

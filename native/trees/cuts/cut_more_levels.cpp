@@ -232,6 +232,7 @@ void MoreLevels::look(const Interval &interval, std::size_t from, std::size_t to
     const int width = std::max(cuts[to - 1] - place, place - cuts[from]);
     const CutRows left = rows_.part(view, 0, place, searcher_.inside_);
     const CutRows right = rows_.part(view, place, rows_.size(), searcher_.inside_);
+    losses_.work += static_cast<double>(rows_.size() * floors_.size());
     double least_left = least_;
     double least_right = least_;
     if (supported_) {

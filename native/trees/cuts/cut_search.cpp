@@ -20,7 +20,7 @@ CutSearcher::CutSearcher(const CutProblem &problem, std::function<bool()> stoppe
     : problem_(problem), stopped_(std::move(stopped)) {}
 
 void CutSearcher::check() const {
-    if (stopped_()) {
+    if (losses_->work >= problem_.most_work || stopped_()) {
         throw OutOfTime{};
     }
 }

@@ -224,6 +224,7 @@ void SideLosses::run_squares(std::span<const int> places, const double *least_le
 void SideLosses::with_one_split(std::size_t view, std::span<const int> places, const double *least_left,
                                 const double *least_right, SidePair &out) {
     ++sweeps;
+    work += static_cast<double>(rows_->size() * ranks_.of_row.size());
     set_codes(view, places);
     const double most = unit_ ? static_cast<double>(rows_->size()) : most_;
     if (problem_.loss == CutLoss::squares) {
@@ -271,6 +272,7 @@ void SideLosses::run_parts(std::span<const int> ends, std::span<const std::pair<
 void SideLosses::with_parts(std::size_t view, std::span<const std::pair<int, int>> places, int n_parts,
                             std::vector<LossByLeaves> &out) {
     ++sweeps;
+    work += static_cast<double>(rows_->size() * ranks_.of_row.size()) * n_parts / 2.0;
     std::vector<int> ends;
     for (const auto &[from, to] : places) {
         ends.push_back(from);

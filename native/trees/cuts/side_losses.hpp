@@ -65,6 +65,7 @@ class SideLosses {
                                                       std::span<const int> places) const;
 
     std::size_t sweeps = 0;
+    double work = 0.0; ///< rows walked along a view, here and wherever these are parted
 
   private:
     template <typename T>

@@ -179,6 +179,8 @@ WideNode::Step WideNode::step(std::size_t view, int leaves, double &limit) {
             active_.push_back(static_cast<int>(i));
         }
     }
+    // Both passes compare all pairs, which takes about as long as walking so many rows.
+    context_.losses.work += static_cast<double>(active_.size() * active_.size() * leaves);
     forward(grid, leaves);
     const double bound = before_.back()[leaves];
     if (bound >= limit - context_.tolerance) {

@@ -38,11 +38,12 @@ struct WideContext {
     SideLosses &losses;
     std::function<bool()> stopped;
     std::vector<std::uint8_t> inside;
+    double most_work = std::numeric_limits<double>::infinity();
     double tolerance = 0.0;
     const CutRows *entered = nullptr; ///< the rows that the losses are about
 
     void check() const {
-        if (stopped()) {
+        if (losses.work >= most_work || stopped()) {
             throw OutOfTime{};
         }
     }

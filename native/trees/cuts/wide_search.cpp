@@ -144,7 +144,7 @@ CutResult search_wide_cuts(const CutProblem &problem, double known, const std::f
         return result;
     }
     SideLosses losses(problem, ranks);
-    WideContext context{ranks, losses, stopped, std::vector<std::uint8_t>(problem.n_rows)};
+    WideContext context{ranks, losses, stopped, std::vector<std::uint8_t>(problem.n_rows), problem.most_work};
     const CutRows all(problem.views.size(), std::move(orders));
     const int leaves = std::min(problem.max_leaves, max_parts);
     WideTree builder(problem, context);

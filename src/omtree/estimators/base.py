@@ -342,6 +342,11 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
             status = "optimal"
         elif status in ("optimal", "gap_reached"):
             status = "stopped" if self.certificate_.leaf_price else "time_limit"
+        known, on_grid = self.certificate_, 0
+        if known.cuts == "all" and known.n_cuts and value > known.value:
+            # The family was chosen from some cuts; the proof over all of them is one for the largest size.
+            on_grid = known.n_cuts
+            known = replace(known, cuts="some", all_cuts_bound=known.bound)
         model = copy.copy(self)
         model.max_leaves, model.leaf_price = leaves, 0.0
         model.__dict__.pop("expectation_", None)
@@ -350,14 +355,14 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
         model.tree_, model.rules_ = tree, tree.rules
         model._bench = None if self._bench is None else self._bench.with_leaves(leaves)
         model.certificate_ = replace(
-            self.certificate_,
+            known,
             status=status,
             value=value,
             bound=min(bound, value),
             leaf_price=0.0,
             leaves=tree.n_leaves,
             depth=tree.depth,
-            search_space=smaller_space(self.certificate_.search_space, leaves),
+            search_space=smaller_space(known.search_space, leaves, on_grid),
         )
         return model
 

@@ -313,7 +313,8 @@ def _certificate_in(document: Sequence[Any]) -> Certificate:
     )
     values["assured"] = tuple(made(Assurance, each) for each in listed(values.get("assured", [])))
     certificate = made(Certificate, values, {"ConstraintCheck": ConstraintCheck})
-    finite_ones = (certificate.value, certificate.weight, certificate.lp_value or 0.0, certificate.total_seconds)
+    perhaps = (certificate.lp_value or 0.0, certificate.all_cuts_bound or 0.0)
+    finite_ones = (certificate.value, certificate.weight, *perhaps, certificate.total_seconds)
     if math.isnan(certificate.bound) or not all(map(math.isfinite, (*finite_ones, *certificate.seconds.values()))):
         raise ValueError("the certificate has no numbers")
     return certificate

@@ -112,6 +112,10 @@ def check(
     _same("the value", certificate.value, value + _paid(rules, constraints) + price * len(rules), tolerance)
     if certificate.bound > certificate.value + tolerance:
         raise CertificateError(f"The bound {certificate.bound} is above the value {certificate.value}.")
+    if certificate.all_cuts_bound is not None and certificate.all_cuts_bound > certificate.bound + tolerance:
+        raise CertificateError(
+            f"The bound over all cuts, {certificate.all_cuts_bound}, is above {certificate.bound}, the one over some."
+        )
     if certificate.status == "optimal" and certificate.value - certificate.bound > 1e-6 * certificate.value + tolerance:
         raise CertificateError(
             f"The status is optimal, but the bound {certificate.bound} is below the value {certificate.value}."

@@ -6,11 +6,13 @@ needs. What that search does not do (rules, constraints, other losses) is solved
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from omtree.data.table import Feature, FloatArray
 from omtree.deadline import Deadline
@@ -20,6 +22,7 @@ from omtree.engines.trees.all_cuts import MAX_WIDE_LEAVES, CutSolution, leaf_row
 from omtree.engines.trees.splits import Splits
 from omtree.errors import InfeasibleError
 from omtree.fit.pose import Pose
+from omtree.fit.quick_trees import QuickTree
 from omtree.fit.raw_cuts import with_cuts
 from omtree.fit.thresholds import Refined
 from omtree.fit.views import View, raw_tree, views_of
@@ -34,6 +37,9 @@ from omtree.sources.samples import Training
 _TIME_SHARE = 0.85
 #: Share of that for binary trees where multiway ones are asked for: the best binary one is where these start.
 _BINARY_SHARE = 0.3
+#: Most rows that a brief search walks along a view, a few tenths of a second; beyond so many cells, or levels, it would
+#: not come far.
+BRIEF_WORK, BRIEF_CELLS, BRIEF_DEPTH = 1e8, 1_000_000, 4
 
 
 def is_for_all_cuts(objective: Objective, training: Training, pose: Pose, splits: Splits, most: int | None) -> bool:
@@ -129,41 +135,112 @@ class ExactCuts:
         return replace(other, answer=replace(other.answer, solution=known))
 
     def _search(self, views: list[View]) -> CutSolution:
-        training, target = self.training, self.training.target
-        present = np.flatnonzero(training.weight > 0)
-        values = np.empty((len(views), len(present)))
-        for row, view in zip(values, views, strict=True):
-            np.take(view.values, present, out=row)
-        mass = training.weight[present]
         limit = self.deadline.share(_TIME_SHARE)
-        run = partial(
-            solve_cuts,
-            values,
-            masses=mass,
-            max_depth=self.pose.max_depth,
-            max_leaves=self.pose.max_leaves,
-            min_support=self.pose.min_support,
-        )
-        if target.is_number:
-            return run(targets=target.values[present], weights=mass, deadline=limit)
-        cost = _cost_of_class(self.objective, training)
-        assert cost is not None
-        labels = target.labels[present]
-        run = partial(run, labels=labels, weights=mass * cost[labels])
-        if self.search.splits == "binary" or self.search.max_children == 2:
-            return run(deadline=limit)
-        part = limit.share(_BINARY_SHARE)
-        binary = run(deadline=part)
-        if binary.tree is None:
-            return binary
-        if binary.status == "interrupted":
-            return replace(binary, bound=0.0)  # its bound is one for binary trees
-        wide = run(multiway=True, known=binary.value, deadline=limit)
-        seconds = binary.seconds + wide.seconds
-        if wide.tree is None:
-            return replace(binary, bound=wide.bound, status=wide.status, seconds=seconds)
-        if min(mass[rows].sum() for rows in leaf_rows(wide.tree, values)) >= self.pose.min_support * (1.0 - 1e-9):
-            return replace(wide, seconds=seconds)
-        # Leaves below the support: a bound on trees whose leaves have it.
-        status: Status = "interrupted" if wide.status == "interrupted" else "stopped"
-        return replace(binary, bound=wide.bound, status=status, seconds=seconds)
+        in_two = self.search.splits == "binary" or self.search.max_children == 2
+        return _solve(self.training, self.pose, self.objective, views, limit, multiway=not in_two)
+
+
+@dataclass(frozen=True, eq=False)
+class BriefSearch:
+    """The search over all cuts for a moment: a tree that cuts anywhere, and what no tree does better than.
+
+    Attributes
+    ----------
+    pose : Pose
+    objective : Objective
+    splits : {"multiway", "binary"}
+    max_children : int or None
+    """
+
+    pose: Pose
+    objective: Objective
+    splits: Splits
+    max_children: int | None
+
+    def __call__(self, training: Training, features: Sequence[Feature], deadline: Deadline) -> QuickTree | None:
+        """The best tree known when the work is done; None where this search does not find trees of this kind."""
+        in_two = self.splits == "binary" or self.max_children == 2
+        pose = self.pose
+        if pose.max_depth > BRIEF_DEPTH or not is_for_all_cuts(self.objective, training, pose, "binary", None):
+            return None
+        wide = is_for_all_cuts(self.objective, training, pose, self.splits, self.max_children)
+        if not in_two and self.max_children is not None:
+            return None
+        views = views_of(training.columns, features, pose.categories)
+        if len(views) * len(training) > BRIEF_CELLS:
+            return None
+        # Deeper multiway trees take so long that a moment tells nothing of them.
+        multiway = not in_two and wide and pose.max_depth <= 2
+        found = _solve(training, pose, self.objective, views, deadline, multiway=multiway, work=BRIEF_WORK)
+        if found.tree is None:
+            return None
+        bound = found.bound if in_two or multiway else 0.0
+        return QuickTree(raw_tree(found.tree, views), found.value, bound, found.status == "interrupted")
+
+
+def _solve(
+    training: Training,
+    pose: Pose,
+    objective: Objective,
+    views: list[View],
+    limit: Deadline,
+    *,
+    multiway: bool,
+    work: float = math.inf,
+) -> CutSolution:
+    """The best tree over all cuts of the views; multiway ones start from the best binary one."""
+    target = training.target
+    present, mass = _merged(training, views)
+    values = np.empty((len(views), len(present)))
+    for row, view in zip(values, views, strict=True):
+        np.take(view.values, present, out=row)
+    run = partial(
+        solve_cuts,
+        values,
+        masses=mass,
+        max_depth=pose.max_depth,
+        max_leaves=pose.max_leaves,
+        min_support=pose.min_support,
+        work=work,
+    )
+    if target.is_number:
+        return run(targets=target.values[present], weights=mass, deadline=limit)
+    cost = _cost_of_class(objective, training)
+    assert cost is not None
+    labels = target.labels[present]
+    run = partial(run, labels=labels, weights=mass * cost[labels])
+    if not multiway:
+        return run(deadline=limit)
+    part = limit.share(_BINARY_SHARE)
+    binary = run(deadline=part)
+    if binary.tree is None:
+        return binary
+    if binary.status == "interrupted":
+        return replace(binary, bound=0.0)  # its bound is one for binary trees
+    wide = run(multiway=True, known=binary.value, deadline=limit)
+    seconds = binary.seconds + wide.seconds
+    if wide.tree is None:
+        return replace(binary, bound=wide.bound, status=wide.status, seconds=seconds)
+    if min(mass[rows].sum() for rows in leaf_rows(wide.tree, values)) >= pose.min_support * (1.0 - 1e-9):
+        return replace(wide, seconds=seconds)
+    # Leaves below the support: a bound on trees whose leaves have it.
+    status: Status = "interrupted" if wide.status == "interrupted" else "stopped"
+    return replace(binary, bound=wide.bound, status=status, seconds=seconds)
+
+
+def _merged(training: Training, views: list[View]) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """Samples that stand for all others of equal values and target, in an order of these, and what they weigh.
+
+    So a sample of weight two is two samples, and the order of the samples does not matter.
+    """
+    present = np.flatnonzero(training.weight > 0)
+    target = training.target
+    keys = [(target.values if target.is_number else target.labels)[present], *(view.values[present] for view in views)]
+    order = np.lexsort(keys)
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for key in keys:
+        own = key[order]
+        new[1:] |= own[1:] != own[:-1]
+    starts = np.flatnonzero(new)
+    return present[order[starts]], np.add.reduceat(training.weight[present[order]], starts)

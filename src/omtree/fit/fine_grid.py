@@ -151,10 +151,12 @@ def cuts_of(root: RawNode) -> dict[int, set[float]]:
 def readable(training: Training, features: Sequence[Feature], root: RawNode) -> RawNode:
     """The tree with numbers to read that part the samples in the same way."""
     words: dict[int, dict[float, float]] = {}
+    weight = training.row_weight
     for position, found in cuts_of(root).items():
         if found:
             values = training.columns[features[position].column].values
-            values = values[~np.isnan(values)]
+            # Samples without weight are as good as absent.
+            values = values[~np.isnan(values) if weight is None else ~np.isnan(values) & (weight > 0)]
             cuts = np.array(sorted(found))
             codes = np.empty(len(values), dtype=np.uint8)
             _native.bin_codes(values, cuts, 255, codes)
@@ -162,10 +164,11 @@ def readable(training: Training, features: Sequence[Feature], root: RawNode) -> 
             highest = np.full(256, -np.inf)
             np.minimum.at(lowest, codes, values)
             np.maximum.at(highest, codes, values)
-            words[position] = {
-                cut: readable_between(float(highest[: place + 1].max()), float(lowest[place + 1 : len(cuts) + 1].min()))
-                for place, cut in enumerate(cuts.tolist())
-            }
+            words[position] = {}
+            for place, cut in enumerate(cuts.tolist()):
+                below, above = float(highest[: place + 1].max()), float(lowest[place + 1 : len(cuts) + 1].min())
+                parts = math.isfinite(below) and math.isfinite(above)
+                words[position][cut] = readable_between(below, above) if parts else cut
 
     def said(node: RawNode) -> RawNode:
         known = words.get(node.feature, {})

@@ -25,7 +25,8 @@ from omtree.engines.rules_solver import RulesSolver
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.checker import check
-from omtree.fit.exact_cuts import ExactCuts, is_for_all_cuts
+from omtree.fit.either_splits import EitherSplits
+from omtree.fit.exact_cuts import BriefSearch, ExactCuts, is_for_all_cuts
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.fewest_leaves import with_fewest_leaves
 from omtree.fit.infeasibility import conflicting, in_words, nearest
@@ -33,7 +34,7 @@ from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTrees
 from omtree.fit.representable import check_losses
 from omtree.fit.search_space import search_space
-from omtree.fit.thresholds import ThresholdSearch, cuts_in_words
+from omtree.fit.thresholds import Solve, ThresholdSearch, cuts_in_words
 from omtree.model.certificate import Certificate
 from omtree.model.rule_facts import Reader
 from omtree.model.rules import RuleSet
@@ -220,7 +221,14 @@ class Plan:
         # The paper's thresholds are fixed quantiles.
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
         thresholds = ThresholdSearch(
-            training, pose, n_bins, deadline, seed, progress, self._quick_trees(pose, objective, seed)
+            training,
+            pose,
+            n_bins,
+            deadline,
+            seed,
+            progress,
+            self._quick_trees(pose, objective, seed),
+            BriefSearch(pose, objective, self.splits, self.max_children) if self.leaf_price == 0 else None,
         )
         if self.structure == "tree":
             if self._over_all_cuts(training, objective, setting):
@@ -228,7 +236,7 @@ class Plan:
                 exact = ExactCuts(training, pose, objective, search, deadline)
                 refined = exact.tree(features, partial(coarse.tree, features, search))
             else:
-                refined = thresholds.tree(features, search)
+                refined = thresholds.tree(features, self._either(training, objective, search))
             refined = with_fewest_leaves(refined, search, deadline)
             answer = refined.answer.after(deadline.elapsed)
             assert answer.root is not None
@@ -255,6 +263,15 @@ class Plan:
             found = replace(found, status="interrupted")
         problem, training = rows_of(prepared.problem, training, found.paths)
         return Outcome.of_rules(self._reader(problem, objective, training), found, prepared.rounds), training
+
+    def _either(self, training: Training, objective: Objective, search: TreeSolver) -> Solve:
+        """The search for trees, for binary ones as well where these are among the multiway ones that are asked for."""
+        plain = not self.constraints and self.leaf_price == 0 and not isinstance(objective, Score)
+        if self.splits == "binary" or self.max_children is not None or not plain or type(training) is not Training:
+            return search
+        # One value against all others is no split of a tree that has a child for every value.
+        nominal = any(column.kind == "nominal" for column in training.columns)
+        return search if self.categories == "values" and nominal else EitherSplits(search)
 
     def _over_all_cuts(self, training: Training, objective: Objective, setting: Setting) -> bool:
         """Whether the tree is sought over all cuts of the raw values."""
@@ -357,6 +374,8 @@ class Plan:
         """
         found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
         prices = problem.limits.prices
+        cuts = _cuts(found, problem.table.features, whole)
+        anywhere = found.all_cuts or (cuts.get("cuts") == "all" and found.floor is not None)
         priced = prices is not None and prices.weight > 0
         certificate = Certificate(
             status=found.status,
@@ -374,10 +393,13 @@ class Plan:
                 problem,
                 self.structure,
                 self.splits,
-                cuts_in_words(self.binning, self.n_bins, problem.table.features, outcome.rounds),
-                all_cuts=found.all_cuts,
+                cuts_in_words(
+                    "exact" if anywhere else self.binning, self.n_bins, problem.table.features, outcome.rounds
+                ),
+                all_cuts=anywhere,
+                once=self.max_children is None and not anywhere,
             ),
-            **_cuts(found, problem.table.features, whole),
+            **cuts,
             lp_value=found.lp_value,
             exact_pricing=found.exact_pricing,
             columns=found.columns,
@@ -437,4 +459,6 @@ def _cuts(found: Solution, features: Sequence[Feature], training: Training) -> d
         return {}
     if found.all_cuts or not any(training.many_valued(feature, feature.n_values) for feature in numeric):
         return {"cuts": "all"}
-    return {"cuts": "some", "n_cuts": n_cuts}
+    if found.floor is not None and found.status == "optimal" and found.value <= found.floor:
+        return {"cuts": "all", "n_cuts": n_cuts}
+    return {"cuts": "some", "n_cuts": n_cuts, "all_cuts_bound": found.floor}

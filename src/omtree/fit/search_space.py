@@ -8,6 +8,8 @@ from typing import Literal
 from omtree.problem.problem import Problem
 
 _ANY_NUMBER = "any number of leaves"
+#: Where numbers are cut that may be cut anywhere.
+ANYWHERE = "between any two values"
 
 
 def search_space(
@@ -17,6 +19,7 @@ def search_space(
     cuts: str,
     *,
     all_cuts: bool = False,
+    once: bool = False,
 ) -> str:
     """The models an engine chooses from, in a sentence.
 
@@ -29,6 +32,8 @@ def search_space(
         Where numbers are cut, in words.
     all_cuts : bool
         Whether that is anywhere, so that the conditions on the table's thresholds are not all there are.
+    once : bool
+        Whether multiway trees may not test a feature again further down, where that makes a difference.
     """
     features = problem.table.features
     if structure == "tree":
@@ -36,6 +41,8 @@ def search_space(
         if problem.leaf_price > 0 and problem.any_size:
             limits = f"any depth and {_ANY_NUMBER}"
         kind = f"all {splits} trees of {limits}"
+        if once and splits == "multiway" and problem.max_depth > 2 and problem.leaf_price == 0:
+            kind += ", no feature twice on a path,"
     else:
         kind = (
             f"all sets of at most {problem.max_leaves:,} disjoint rules "
@@ -48,13 +55,17 @@ def search_space(
     return text
 
 
-def smaller_space(space: str, leaves: int) -> str:
-    """The sentence of `search_space` on trees, for another limit on their leaves.
+def smaller_space(space: str, leaves: int, n_cuts: int = 0) -> str:
+    """The sentence of `search_space` on trees, for another limit on their leaves, and over so many cuts where not all.
 
     >>> smaller_space("all binary trees of depth at most 3 and at most 8 leaves over 9 conditions", 1)
     'all binary trees of depth at most 3 and at most 1 leaf over 9 conditions'
     """
-    return re.sub(rf"at most [\d,]+ lea(f|ves)\b|{_ANY_NUMBER}", _leaf_limit(leaves), space, count=1)
+    space = re.sub(rf"at most [\d,]+ lea(f|ves)\b|{_ANY_NUMBER}", _leaf_limit(leaves), space, count=1)
+    if n_cuts:
+        space = space.replace("over all conditions", "over conditions", 1)
+        space = space.replace(f"numbers cut {ANYWHERE}", f"numbers cut at {n_cuts:,} thresholds", 1)
+    return space
 
 
 def _leaf_limit(leaves: int) -> str:

@@ -24,6 +24,7 @@ from omtree.fit.greedy_start import greedy_tree
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees, predicted_steps, with_thresholds
 from omtree.fit.raw_cuts import n_leaves
+from omtree.fit.search_space import ANYWHERE
 from omtree.model.certificate import Status
 from omtree.problem.problem import Problem
 from omtree.progress import Event, Progress
@@ -37,6 +38,8 @@ MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 _TIME_SHARE = 0.4
 #: Share of the time left for the first quick tree, for searches that may prove something, and for those that cannot.
 _FIRST_SHARE, _PROOF_SHARE, _HOPELESS_SHARE = 0.3, 0.6, 0.15
+#: Share of the time left for a brief search over all cuts.
+_BRIEF_SHARE = 0.15
 #: Share of the time left for neighbourhoods when nothing is to come but the model and its check.
 _LAST_SHARE = 0.93
 #: Seconds that reading and checking a model takes for a row and a leaf, roughly.
@@ -55,10 +58,14 @@ NEXT_WORK, NEXT_PATIENCE = 1.5e7, 3
 ENDLESS = 2**31 - 1
 #: Once the time is up, no quick tree is grown on more cells than this.
 LATE_CELLS = 1_000_000
+#: Losses are equal up to this share.
+ROUNDING = 1e-8
 #: The share of the loss that a round must have saved for another one to follow.
 _LEAST_GAIN = 0.005
 
 Solve = Callable[[Problem, Deadline], TreeAnswer]
+#: A tree that cuts anywhere, and what no tree does better than, if a search for them applies.
+Brief = Callable[[Training, Sequence[Feature], Deadline], QuickTree | None]
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,8 @@ class ThresholdSearch:
     quick : QuickTrees, optional
         Where trees by neighbourhoods are wanted: the first one gives cuts to the first round, and the last one is the
         answer where no search ends in time.
+    brief : callable, optional
+        The search over all cuts for a moment, where it may find the tree that is wanted.
     """
 
     def __init__(
@@ -128,6 +137,7 @@ class ThresholdSearch:
         seed: int = 0,
         progress: Progress | None = None,
         quick: QuickTrees | None = None,
+        brief: Brief | None = None,
     ) -> None:
         self._training = training
         self._pose = pose
@@ -136,6 +146,7 @@ class ThresholdSearch:
         self._seed = seed
         self._progress = progress
         self._quick = quick
+        self._brief = brief
 
     def tree(self, features: tuple[Feature, ...], solve: Solve) -> Refined:
         """The best tree, starting from the thresholds of these features.
@@ -149,6 +160,7 @@ class ThresholdSearch:
         solve : callable
             The best tree for a problem, by a deadline.
         """
+        started = self._deadline.elapsed
         coarse = self._coarse(self._training, features)
         hopeless = self._hopeless(features)
         part = self._part(features, coarse, hopeless)
@@ -158,6 +170,9 @@ class ThresholdSearch:
             ended = first.interrupted or first.proven or self._deadline.expired
             if ended or hopeless:
                 return self._quickly(part, features, coarse, first, None, go_on=not ended)
+            first = self._anywhere(part, features, first) if coarse else first
+            if first.interrupted:
+                return self._quickly(part, features, coarse, first, None, go_on=False)
         if first is not None and first.interrupted:
             # The tree of a part of the samples need not have the support in all of them.
             problem = self._pose(self._training, features)
@@ -166,7 +181,9 @@ class ThresholdSearch:
         if first is not None and coarse:
             # Where thresholds are no longer quantiles, a round is over.
             features, rounds = _with_cuts_of(part.training, features, first, self._n_bins), 2
-        refined = self._searched(part, features, solve, hopeless, rounds)
+        floor = first.floor if first is not None and part.is_all else 0.0
+        before = self._deadline.elapsed - started
+        refined = _above(self._searched(part, features, solve, hopeless, rounds, floor), floor, before)
         ended = refined.answer.solution.status in ("optimal", "gap_reached", "interrupted")
         in_memory = part.is_all or type(self._training) is Training
         if not answers or ended or not in_memory or (first is None and self._too_late(part)):
@@ -194,14 +211,14 @@ class ThresholdSearch:
         return replace(found, answer=_interrupted(found.answer))
 
     def _searched(
-        self, part: _Part, features: tuple[Feature, ...], solve: Solve, hopeless: bool, rounds: int
+        self, part: _Part, features: tuple[Feature, ...], solve: Solve, hopeless: bool, rounds: int, floor: float
     ) -> Refined:
         """The best tree of the searches, in all the time left or, if something is to come, in a part of it."""
         last = self._quick is None or self._quick.cuts_only
         share = 1.0 if last else _HOPELESS_SHARE if hopeless else _PROOF_SHARE
         if part.is_all:
             problem = self._pose(part.training, features)
-            return self._refine(part.training, self._pose, problem, solve, self._share(share), rounds)
+            return self._refine(part.training, self._pose, problem, solve, self._share(share), rounds, floor)
         before = self._deadline.elapsed
         found = self._prepared(part, features, solve, self._share(_TIME_SHARE * share), rounds)
         seconds = {"thresholds": self._deadline.elapsed - before}
@@ -272,6 +289,16 @@ class ThresholdSearch:
             variety=VARIETY if self._pose.max_depth <= 4 and not self._quick.cuts_only else 0,
             patience=FIRST_PATIENCE,
         )
+
+    def _anywhere(self, part: _Part, features: tuple[Feature, ...], first: QuickTree) -> QuickTree:
+        """The better of the first tree and one of a brief search over all cuts, with what that search has proven."""
+        found = None if self._brief is None else self._brief(part.training, features, self._share(_BRIEF_SHARE))
+        if found is None:
+            return first
+        floor = max(first.floor, found.floor)
+        if found.value < first.value:
+            return replace(found, floor=floor, others=(first.root, *first.others))
+        return replace(first, floor=floor, interrupted=found.interrupted)
 
     def _quickly(
         self,
@@ -372,9 +399,16 @@ class ThresholdSearch:
         return _with_cuts_of(training, features or before, tree, self._n_bins), tree.interrupted
 
     def _refine(
-        self, training: Training, pose: Pose, problem: Problem, solve: Solve, limit: Deadline, rounds: int
+        self,
+        training: Training,
+        pose: Pose,
+        problem: Problem,
+        solve: Solve,
+        limit: Deadline,
+        rounds: int,
+        floor: float = 0.0,
     ) -> Refined:
-        """Solve, and solve again with finer thresholds as long as that is worth it.
+        """Solve, and solve again with finer thresholds as long as that is worth it and may go below the floor.
 
         A round after the first begins only if it will probably end in time.
         """
@@ -389,6 +423,8 @@ class ThresholdSearch:
         while best.rounds < MAX_ROUNDS:
             found = best.answer.solution
             if found.status != "optimal" or gain <= _LEAST_GAIN * found.value or 1.5 * last > limit.remaining:
+                break
+            if found.value <= floor * (1.0 + ROUNDING):
                 break
             scales = scales or [Scale.of(training, problem.table.features[f], f) for f in coarse]
             features, interrupted = self._next_features(training, best, coarse, scales, limit)
@@ -415,6 +451,17 @@ class ThresholdSearch:
 def _interrupted(answer: TreeAnswer) -> TreeAnswer:
     """The answer after Ctrl-C."""
     return replace(answer, solution=replace(answer.solution, status="interrupted"))
+
+
+def _above(refined: Refined, floor: float, before: float) -> Refined:
+    """The answer with what no tree does better than, wherever numbers are cut, and the seconds that came before it."""
+    found = refined.answer.solution
+    if floor > 0.0 and not found.all_cuts:
+        found = replace(found, floor=min(floor, found.value), bound=min(found.value, max(found.bound, floor)))
+    if floor > 0.0 and found.value <= floor * (1.0 + ROUNDING) and found.status != "interrupted":
+        found = replace(found, status="optimal", floor=found.value, bound=found.value)
+    seconds = {**found.seconds, "thresholds": found.seconds.get("thresholds", 0.0) + before}
+    return replace(refined, answer=replace(refined.answer, solution=replace(found, seconds=seconds)))
 
 
 def _known(refined: Refined, floor: float = 0.0) -> QuickTree:
@@ -445,7 +492,7 @@ def cuts_in_words(
     'into at most 8 quantile bins'
     """
     if binning == "exact":
-        return "between any two values"
+        return ANYWHERE
     if binning == "supervised":
         return f"into at most {n_bins} bins where the label changes"
     if rounds == 1:

@@ -53,7 +53,11 @@ class Certificate:
         Whether these models cut numbers anywhere or at some points only; empty where no numbers are cut, or where it is
         not known.
     n_cuts : int
-        At how many points, where it is some.
+        At how many points, where it is some; where it is all, how many points smaller trees of the same fit are chosen
+        from, if these are not all.
+    all_cuts_bound : float or None
+        Where it is some: no model of the same limits has a smaller value than this, wherever it cuts numbers; None
+        where nothing is known of that.
     lp_value : float or None
         Optimum of the linear relaxation, where it was solved: over all rules if `exact_pricing`, otherwise over those
         that were generated.
@@ -98,6 +102,7 @@ class Certificate:
     search_space: str = ""
     cuts: Literal["all", "some", ""] = ""
     n_cuts: int = 0
+    all_cuts_bound: float | None = None
     lp_value: float | None = None
     exact_pricing: bool | None = None
     columns: int = 0
@@ -113,6 +118,13 @@ class Certificate:
     def gap(self) -> float:
         """``(value - bound) / value``; 0 when the two are equal."""
         return _relative(self.value, self.bound)
+
+    @property
+    def all_cuts_gap(self) -> float | None:
+        """The share of the value that other cut points could save at most; None where that is not known."""
+        if self.cuts == "all":
+            return self.gap
+        return None if self.all_cuts_bound is None else _relative(self.value, self.all_cuts_bound)
 
     @property
     def loss(self) -> float:
@@ -165,6 +177,8 @@ class Certificate:
             if self.is_squared:
                 value += f" (root mean square {number(self.root_mean(self.loss))})"
             lines = [(self.unit, value), ("lower bound", f"{number(self.bound)} (gap {100 * self.gap:.1f} %)")]
+            if self.all_cuts_bound is not None and self.all_cuts_gap is not None:
+                lines.append(("over all cuts", f"{number(self.all_cuts_bound)} (gap {100 * self.all_cuts_gap:.1f} %)"))
             if self.leaf_price:
                 lines.insert(1, ("with prices", f"{number(self.value)}, {number(self.leaf_price)} for a leaf"))
         if self.lp_value is not None and self.lp_gap is not None:
@@ -212,7 +226,7 @@ class Certificate:
             rest += f"; among those that meet the {self._limits} the search did not end"
         match self.status:
             case "optimal" if self.cuts == "some":
-                return f"best found: {verb}; it is proven that {none}, and other cut points are not excluded"
+                return f"best found: {verb}; it is proven that {none}, and {self.beyond_its_cuts}"
             case "optimal":
                 return f"optimal: {verb}, and it is proven that {none}"
             case "gap_reached":
@@ -227,6 +241,15 @@ class Certificate:
                 return f"another model: {verb}, and {rest}"
             case "infeasible":
                 return "infeasible: no model meets the limits and constraints"
+
+    @property
+    def beyond_its_cuts(self) -> str:
+        """What is known of other cut points than those that were chosen from, as the end of a sentence."""
+        if self.all_cuts_gap is None:
+            return "other cut points are not excluded"
+        # A share that was rounded down would not hold.
+        share = math.ceil(1000.0 * self.all_cuts_gap - 1e-6) / 10.0
+        return f"other cut points can save at most {share:.1f} % of {'them' if self.counted else 'the loss'}"
 
     @property
     def _limits(self) -> str:

@@ -167,7 +167,7 @@ def _proven(model: OptimalTreeBase) -> Lead:
     most = len(model.rules_)
     size = f"{most} {'leaf' if most == 1 else 'leaves'}" if kind == "tree" else f"{most} rule{'s' if most > 1 else ''}"
     if certificate.status == "optimal" and certificate.cuts == "some":
-        words = f"no {kind} of this size and depth does better in training; other cut points are not excluded ({size})"
+        words = f"no {kind} of this size and depth does better in training; {certificate.beyond_its_cuts} ({size})"
         return Lead("Proven", "best of its cuts", words)
     if certificate.status == "optimal":
         return Lead("Proven", "optimal", f"no {kind} of this size, depth and cuts does better in training ({size})")

@@ -184,7 +184,8 @@ class Solution:
 
     `value` and `bound` are in the units of the problem's costs. `paths` is empty exactly when the problem is
     infeasible; `reason` then says why. `ended` says why an engine that looks at a part of the rules looked at no more.
-    With `all_cuts` the bound holds wherever numbers are cut, not at the thresholds of the table alone.
+    With `all_cuts` the bound holds wherever numbers are cut, not at the thresholds of the table alone; without it
+    `floor` is what holds there, if anything is known.
     """
 
     paths: tuple[Path, ...]
@@ -200,11 +201,13 @@ class Solution:
     reason: str = ""
     ended: str = ""
     all_cuts: bool = False
+    floor: float | None = None
 
     def times(self, unit: float) -> Solution:
         """The same with losses in other units, of which one is so many of those."""
         lp_value = None if self.lp_value is None else self.lp_value * unit
-        return replace(self, value=self.value * unit, bound=self.bound * unit, lp_value=lp_value)
+        floor = None if self.floor is None else self.floor * unit
+        return replace(self, value=self.value * unit, bound=self.bound * unit, lp_value=lp_value, floor=floor)
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def render_report(
     >>> from omtree import OptimalTreeClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = OptimalTreeClassifier(max_depth=2).fit(X, y)
-    >>> "Proven best for its cut points" in render_report(model, X, y)
+    >>> "Proven optimal" in render_report(model, X, y)
     True
     """
     from omtree import __version__

@@ -42,7 +42,7 @@ def proof_sentences(certificate: Certificate) -> list[str]:
         if certificate.cuts == "some":
             sentences.append(
                 f"It is proven that no other model of its kind with the same {certificate.n_cuts:,} cut points of "
-                f"numbers {less}; other cut points are not excluded.{among}"
+                f"numbers {less}; {certificate.beyond_its_cuts}.{among}"
             )
         else:
             over = ", wherever it cuts numbers," if certificate.cuts == "all" else ""
@@ -79,6 +79,9 @@ def proof_facts(certificate: Certificate) -> list[tuple[str, str]]:
         ("status", certificate.status.replace("_", " ")),
         ("rows" if counts_rows([certificate.weight]) else "weight of all rows", number(certificate.weight)),
     ]
+    if certificate.all_cuts_bound is not None and certificate.all_cuts_gap is not None:
+        gap = f"{100 * certificate.all_cuts_gap:.1f} %"
+        facts.insert(len(ends), ("lower bound over all cuts", f"{number(certificate.all_cuts_bound)} (gap {gap})"))
     if certificate.lp_value is not None and certificate.lp_gap is not None:
         facts.append(("linear relaxation", f"{number(certificate.lp_value)} (gap {100 * certificate.lp_gap:.1f} %)"))
     if certificate.columns:

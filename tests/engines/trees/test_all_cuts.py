@@ -169,6 +169,38 @@ def test_bound_at_any_limit(n_classes: int, support: float) -> None:
     assert last >= optimum.value
 
 
+@pytest.mark.parametrize("multiway", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+def test_work_ends_a_search_where_it_ended_before(multiway: bool, squared: bool) -> None:
+    """A limit on the work gives the same tree every time, a bound that holds, and with more of it no worse a tree."""
+    if multiway and squared:
+        pytest.skip("multiway trees are sought for labels only")
+    rng = np.random.default_rng(5)
+    views = rng.normal(size=(4, 120))
+    labels = ((views[0] * views[1] > 0) + (views[2] > 0.5)).astype(int)
+    data = {"targets": views[0] * views[1] + views[2]} if squared else {"labels": labels}
+    optimum = solve_cuts(views, max_depth=3, max_leaves=6, multiway=multiway, **data)
+    assert optimum.status == "optimal"
+    before, ends = np.inf, set()
+    for work in (0.0, 1e3, 1e4, 3e4, 1e5, 3e5, 1e6, 1e8):
+        first, again = (
+            solve_cuts(views, max_depth=3, max_leaves=6, multiway=multiway, work=work, **data) for _ in range(2)
+        )
+        assert (first.value, first.bound, first.tree, first.sweeps) == (
+            again.value,
+            again.bound,
+            again.tree,
+            again.sweeps,
+        )
+        assert first.bound <= optimum.value * (1 + 1e-12)
+        assert optimum.value <= first.value * (1 + 1e-12)
+        assert first.value <= before
+        before = first.value
+        ends.add(first.status)
+    assert ends == {"stopped", "optimal"}
+    assert before == pytest.approx(optimum.value)
+
+
 @pytest.mark.parametrize("depth", [2, 3, 4])
 def test_more_rows_than_narrow_lanes_hold(depth: int) -> None:
     """With more rows than 16-bit lanes can count, a concept that a tree of the depth can say is found without error."""

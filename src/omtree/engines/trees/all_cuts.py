@@ -59,7 +59,7 @@ class CutSolution:
         Its loss.
     bound : float
         No tree over any cuts has a lower loss.
-    status : {"optimal", "time_limit", "interrupted", "infeasible"}
+    status : {"optimal", "time_limit", "stopped", "interrupted", "infeasible"}
     seconds : float
     sweeps : int
         How often the rows were walked along all views.
@@ -85,6 +85,7 @@ def solve_cuts(
     min_support: float = 1.0,
     multiway: bool = False,
     known: float = math.inf,
+    work: float = math.inf,
     deadline: Deadline | None = None,
 ) -> CutSolution:
     """Find the best tree over all cuts.
@@ -111,6 +112,8 @@ def solve_cuts(
         `MAX_WIDE_LEAVES` leaves, and no support: trees whose leaves lack it are a bound for those that have it.
     known : float
         Multiway trees: the loss of a tree that is known, if any; only a better one is looked for.
+    work : float
+        Most rows to walk along a view, some hundred millions a second; the status is "stopped" where that ends it.
     deadline : Deadline, optional
 
     Examples
@@ -139,10 +142,14 @@ def solve_cuts(
         min_support=float(min_support),
         multiway=multiway,
         known=known,
+        most_work=work,
         seconds=math.inf if deadline is None else deadline.remaining,
     )
     seconds = time.monotonic() - started
+    late = deadline is not None and deadline.expired
     status: Status = "optimal" if finished else "interrupted" if interrupted else "time_limit"
+    if status == "time_limit" and work < math.inf and not late:
+        status = "stopped"
     if not packed and multiway:
         return CutSolution(None, value, bound, status, seconds, sweeps)
     if not packed:
