@@ -10,10 +10,11 @@ import numpy as np
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.engines.rules.branching import Branching
 from omtree.engines.rules.lp_columns import FEW, LpColumns
 from omtree.engines.rules.master import MasterPoint
 from omtree.engines.rules.mip import MipAnswer
-from omtree.engines.rules.pool import Duals
+from omtree.engines.rules.pool import Duals, Numbers
 from omtree.engines.rules.pricing import PricedRules
 from omtree.engines.rules.run import LAST_TOLERANCE, Indices, Run
 from omtree.engines.rules.start import first_models
@@ -219,6 +220,8 @@ class ExactRun(Run):
         around = None
         if self.options.improve and self.problem.conflict is None and self.best_duals is not None:
             around = self._around(self.best_duals)
+        # LPs are solved too roughly to tell real losses apart.
+        branching = self.options.branching and self.integral and self.problem.conflict is None
         seconds = FIRST_TRY
         while True:
             # The cover search ends at once or not soon; where rules of reduced cost zero abound, the solver is better.
@@ -226,11 +229,24 @@ class ExactRun(Run):
             if not answer.complete and around is not None:
                 with self._phase("improve"):
                     self._improve(around, self.deadline.at_most(seconds))
+            if not answer.complete and not self._done() and branching:
+                answer = self._branch(candidates, target, self.deadline.at_most(seconds))
             if not answer.complete and not self._done():
-                answer = self._mip(candidates, self.deadline.at_most(2.0 * seconds), cutoff=target)
+                answer = self._mip(candidates, self.deadline.at_most(seconds), cutoff=target)
             if answer.complete or self._done() or self.deadline.expired:
                 return answer
             seconds *= 2.0
+
+    def _branch(self, candidates: Indices, target: float, deadline: Deadline) -> MipAnswer:
+        """The same by branching, where what is to be ruled out is known of pairs of rows."""
+
+        def cover(columns: Numbers, reduced_cost: FloatArray, loss: float, bound: float, limit: Deadline) -> MipAnswer:
+            return self._cover(np.asarray(columns, dtype=np.int64), reduced_cost, loss, limit, bound)
+
+        answer = Branching(self.pool, self.master, candidates, target, cover).run(deadline)
+        self._offer(answer.columns)
+        self._report("branch")
+        return answer
 
     # Steps
 

@@ -33,7 +33,7 @@ class Options:
         kept, and ends nothing.
     row_pace : int
         How fast coverage rows enter the LP, as a multiple of the usual number; 0 means all at once.
-    tables, stabilise, warm_start, trees, drop_columns, improve : bool
+    tables, stabilise, warm_start, trees, drop_columns, improve, branching : bool
         Accelerations that can be switched off one by one; `trees` says whether a warm start has the best trees, too.
     proof : bool
         Whether to close the gap after the generation phase by enumeration and branching.
@@ -58,6 +58,7 @@ class Options:
     trees: bool = True
     drop_columns: bool = True
     improve: bool = True
+    branching: bool = True
     proof: bool = True
     gap: float = 0.0
     n_jobs: int = 1
