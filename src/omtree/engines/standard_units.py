@@ -25,6 +25,7 @@ from omtree.problem.losses import (
     SampleLoss,
 )
 from omtree.problem.problem import ModelLimit, Problem
+from omtree.sources.counts import Counts, ScaledCounts
 
 #: Within these numbers is near enough to one: whole weights and costs stay whole there, which engines make use of.
 NEAR_ONE = 2.0**-4, 2.0**20
@@ -62,6 +63,8 @@ def in_units(problem: Problem) -> InUnits:
     """
     if problem.counts is not None:
         # The rows are elsewhere, with their weights.
+        if isinstance(problem.loss, MomentLoss):
+            return _sums_in_units(problem, problem.counts, problem.loss)
         if not isinstance(problem.loss, LinearLoss):
             return InUnits(problem, 1.0)
         unit = _unit(float(problem.costs.max(initial=0.0)) * float(problem.table.weight.mean()))
@@ -102,6 +105,27 @@ def in_units(problem: Problem) -> InUnits:
         leaf_price=problem.leaf_price / unit,
     )
     return InUnits(scaled, unit)
+
+
+def _sums_in_units(problem: Problem, counts: Counts, loss: MomentLoss) -> InUnits:
+    """The same where the sums come from elsewhere: targets are divided, or all sums where targets are parts."""
+    per_weight = _power(make_judge(problem).bare_loss(np.zeros(1, dtype=np.uint32)) / float(counts.totals[0]))
+    if loss.kind == "squared":
+        target = _power(math.sqrt(per_weight))
+        by, unit, scale = 1.0, target * target, np.array([1.0, 1.0 / target, 1.0 / target**2])
+    else:
+        by = unit = per_weight
+        scale = np.full(3, 1.0 / by)
+    table = problem.table
+    assert table.row_weight is not None
+    scaled = replace(
+        problem,
+        table=replace(table, statistics=table.statistics * scale, row_weight=table.row_weight / by),
+        loss=replace(loss, unit=1.0),
+        min_support=problem.min_support / by,
+        counts=ScaledCounts(counts, scale),
+    )
+    return InUnits(scaled, unit * loss.unit)
 
 
 def _unit(size: float) -> float:

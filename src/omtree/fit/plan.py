@@ -240,7 +240,7 @@ class Plan:
             refined = with_fewest_leaves(refined, search, deadline)
             answer = refined.answer.after(deadline.elapsed)
             assert answer.root is not None
-            problem, training = rows_of(refined.problem, training, leaves_of(answer.root))
+            problem, training = rows_of(refined.problem, training, leaves_of(answer.root), objective)
             return Outcome.of_tree(self._reader(problem, objective, training), answer, refined.rounds), training
         before = deadline.elapsed
         prepared = thresholds.better_problem(features, replace(search, splits="multiway", max_children=None))
@@ -261,7 +261,7 @@ class Plan:
         found = replace(found, seconds={**spent, **found.seconds})
         if interrupted and found.status != "optimal":
             found = replace(found, status="interrupted")
-        problem, training = rows_of(prepared.problem, training, found.paths)
+        problem, training = rows_of(prepared.problem, training, found.paths, objective)
         return Outcome.of_rules(self._reader(problem, objective, training), found, prepared.rounds), training
 
     def _either(self, training: Training, objective: Objective, search: TreeSolver) -> Solve:

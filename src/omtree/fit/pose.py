@@ -72,9 +72,9 @@ class Pose:
             self.objective.check(coded.target)
         training = coded
         if isinstance(training, CountedTraining):
-            loss = self._loss_of_counts(training)
-            if loss is not None:
-                return self._counted(training, graph, loss)
+            distant = self._counted(training, graph)
+            if distant is not None:
+                return distant
             training = training.rows
         # The share comes first: for all samples it is exactly one.
         support = self.min_support * (training.total / self.total)
@@ -124,16 +124,26 @@ class Pose:
             sums=sums,
         )
 
-    def _loss_of_counts(self, training: CountedTraining) -> Loss | None:
-        """What a rule costs, where the joint counts of its rows are all that is needed to find the model."""
+    def _counted(self, training: CountedTraining, graph: FeatureGraph) -> Problem | None:
+        """The problem for rows that are counted where they are; None where counts and sums do not decide the model."""
         if self.constraints or self.leaf_price > 0 or (self.setting is not None and self.setting.structure == "rules"):
             return None
-        return self.objective.of_counts(training.counts.totals)
-
-    def _counted(self, training: CountedTraining, graph: FeatureGraph, loss: Loss) -> Problem:
-        """The problem for rows that are counted where they are."""
-        table = training.totals(graph.features)
-        return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=training.counts)
+        counts, target, weight = training.counts, training.target, training.weight
+        table = training.totals(graph.features, counts)
+        loss: Loss | None
+        if training.summed is not None:
+            sums = self.objective.sums(target, weight)
+            if sums is None:
+                return None
+            # Of a value that no row of positive weight has, nothing is added.
+            counts = training.summed(sums / np.where(weight > 0, weight, 1.0)[:, None])
+            table = training.totals(graph.features, counts)
+            loss = self.objective.kernel(table, target, weight)
+        else:
+            loss = self.objective.of_counts(counts.totals)
+        if loss is None or not loss.additive:
+            return None
+        return Problem(table, graph, loss, self.max_depth, self.max_leaves, self.min_support, counts=counts)
 
     @staticmethod
     def _costs_of_strata(costs: FloatArray, strata: Strata, target: Target) -> FloatArray:

@@ -189,6 +189,57 @@ class BlockCounts:
         return block
 
 
+class SummedCounts:
+    """Sums over rows in a file, of which each has a label and each label stands for some numbers.
+
+    Parameters
+    ----------
+    spill : Spill
+        Closed.
+    n_codes : sequence of int
+        Of each feature.
+    numbers : array of float, shape (n_labels, n_sums)
+        What a unit of weight of each label adds to the sums; the first of these is the weight.
+    n_jobs : int
+        Threads.
+    progress : callable, optional
+        Told the number of rows whenever so many more were read.
+    """
+
+    def __init__(
+        self,
+        spill: Spill,
+        n_codes: Sequence[int],
+        numbers: FloatArray,
+        n_jobs: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.n_codes: Sequence[int] = tuple(n_codes)
+        self.totals: FloatArray = spill.totals @ numbers[: len(spill.totals)]
+        self.whole = spill.whole
+        self._spill = spill
+        self._numbers = numbers
+        self._n_jobs = n_jobs
+        self._progress = progress
+
+    def tables(self, sets: FeatureSets, stopped: Stopped) -> FloatArray | None:
+        """See `Counts`."""
+        n_sums = len(self.totals)
+        # Every row is counted once for each sum, in the place of a class.
+        n_blocks = self._spill.n_blocks * n_sums
+        return count_blocks(n_blocks, self._read, sets, self.n_codes, n_sums, stopped, self._n_jobs)
+
+    def _read(self, index: int) -> Block:
+        place, which = divmod(index, len(self.totals))
+        block = self._spill.read(place)
+        if which == 0 and self._progress is not None:
+            self._progress(len(block.labels))
+        weights = self._numbers[block.labels, which]
+        if block.weights is not None:
+            weights = weights * block.weights
+        return Block(block.codes, np.full(len(weights), which, dtype=np.uint16), weights)
+
+
 class ScaledCounts:
     """Another source, with the weights of each class multiplied.
 

@@ -17,6 +17,7 @@ from omtree.problem.problem import Path, Problem
 from omtree.sources.samples import Training
 
 if TYPE_CHECKING:
+    from omtree.objectives import Objective
     from omtree.sources.counts import Counts
 
 
@@ -83,11 +84,15 @@ class CountedTraining(Training):
         given stands for the code ``c`` of feature ``f``.
     gather : callable
         Gives all samples in memory, coded, for what joint counts do not decide; complains where they do not fit.
+    summed : callable or None
+        Where the target is a number: its different values are the `target` here, with their weights, and this gives
+        sums over the samples in place of counts, from what a unit of weight of each value adds to them.
     """
 
     counts: Counts = field(kw_only=True)
     merge: Callable[[CodeArray], Training] = field(kw_only=True)
     gather: Callable[[], Training] = field(kw_only=True)
+    summed: Callable[[FloatArray], Counts] | None = field(kw_only=True, default=None)
 
     def __len__(self) -> int:
         return int(self.columns.n_samples)
@@ -101,13 +106,16 @@ class CountedTraining(Training):
         """Of the samples in memory: joint counts do not say how important a feature is beside others."""
         return self.rows.table_and_means(features)
 
-    def totals(self, features: tuple[Feature, ...]) -> Table:
-        """All samples as one row, of which the weights of the classes are true and the codes are not."""
+    def totals(self, features: tuple[Feature, ...], counts: Counts) -> Table:
+        """All samples as one row, of which the counts or sums are true and the codes are not."""
         codes = np.zeros((len(features), 1), dtype=np.uint8)
-        return Table(features, codes, self.counts.totals[None, :], np.empty(0, dtype=np.int64))
+        weight = np.array([self.total]) if self.target.is_number else None
+        return Table(features, codes, counts.totals[None, :], np.empty(0, dtype=np.int64), row_weight=weight)
 
 
-def rows_of(problem: Problem, training: Training, paths: Iterable[Path]) -> tuple[Problem, Training]:
+def rows_of(
+    problem: Problem, training: Training, paths: Iterable[Path], objective: Objective
+) -> tuple[Problem, Training]:
     """The samples in memory that the rules of a model are read off, and the problem with their table.
 
     Parameters
@@ -117,13 +125,19 @@ def rows_of(problem: Problem, training: Training, paths: Iterable[Path]) -> tupl
         What the problem was posed for.
     paths : iterable of Path
         The rules.
+    objective : Objective
     """
     samples = training.coded(problem.table.features)
     if isinstance(samples, CountedTraining) and problem.counts is None:
         return problem, samples.rows
     if isinstance(samples, CountedTraining):
         samples = samples.merge(_alike(problem, paths))
-        problem = replace(problem, table=samples.table(problem.table.features), counts=None)
+        features = problem.table.features
+        if samples.target.is_number:
+            table = samples.number_table(features, objective.sums(samples.target, samples.weight))
+        else:
+            table = samples.table(features)
+        problem = replace(problem, table=table, counts=None)
     return problem, samples
 
 

@@ -15,6 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+import omtree.sources.disk.disk_columns
 from helpers.disk_tables import COLUMNS, PLAIN, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, scan
 from omtree.cli.tables import FileOptions, read_table
@@ -268,7 +269,9 @@ def test_without_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         OptimalTreeClassifier().fit(scan(path, "y"))
 
 
-def test_more_than_fits_is_refused_where_it_must(spilled: None, tmp_path: Path) -> None:
+def test_more_than_fits_is_refused_where_it_must(
+    spilled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What needs rows in memory says so, in one sentence, when there are too many of them."""
     path = write_parquet(table(), tmp_path)
     for options in ({"objective": "f1"}, {"structure": "rules"}):
@@ -276,5 +279,8 @@ def test_more_than_fits_is_refused_where_it_must(spilled: None, tmp_path: Path) 
             OptimalTreeClassifier(binning="quantile", **options).fit(scan(path, "y", columns=COLUMNS))
     with pytest.raises(ValueError, match=r"features in an order that is given.*: raise memory_limit, or"):
         OptimalTreeClassifier(feature_order="importance").fit(scan(path, "y", columns=COLUMNS))
+    with pytest.raises(ValueError, match=r"or sums of the target \('squared', 'poisson'\): raise memory_limit, or"):
+        OptimalTreeRegressor(objective="absolute").fit(scan(path, "amount", columns=COLUMNS))
+    monkeypatch.setattr(omtree.sources.disk.disk_columns, "MAX_TARGETS", 100)
     with pytest.raises(ValueError, match=r"rows of a numeric target need about .* raise memory_limit"):
         OptimalTreeRegressor().fit(scan(path, "amount", columns=COLUMNS))

@@ -36,22 +36,25 @@ def big_files(folder: Path, n_files: int = 12, n_rows: int = 200_000) -> None:
         rng = np.random.default_rng(place)
         columns = {f"x{i}": (rng.integers(0, 100, n_rows) / 7).round(3) for i in range(20)}
         columns["y"] = ((columns["x0"] > 6) ^ (columns["x1"] > 9) ^ (rng.random(n_rows) < 0.1)).astype(np.int8)
+        columns["pounds"] = 10 * columns["y"] + rng.integers(0, 1000, n_rows)
         pq.write_table(pa.table(columns), folder / f"{place}.parquet", row_group_size=50_000)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of the memory is read from /proc")
-def test_memory_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("estimator", "target"), [("OptimalTreeClassifier", "y"), ("OptimalTreeRegressor", "pounds")])
+def test_memory_is_kept(estimator: str, target: str, tmp_path: Path) -> None:
     """2.4 million rows, 400 MB as doubles, are fitted in less memory than they take, and within the limit."""
     big_files(tmp_path)
     code = """
         import sys
-        from omtree import OptimalTreeClassifier, scan
+        import omtree
         peak = lambda: next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmHWM"))
-        model = OptimalTreeClassifier(max_depth=2, n_bins=8, binning="quantile", time_limit=None)
-        model.fit(scan(sys.argv[1], "y", memory_limit="400MB"))
+        model = getattr(omtree, sys.argv[2])(max_depth=2, n_bins=8, binning="quantile", time_limit=None)
+        columns = [f"x{i}" for i in range(20)]
+        model.fit(omtree.scan(sys.argv[1], sys.argv[3], columns=columns, memory_limit="400MB"))
         print(model.certificate_.status, model.certificate_.weight, peak() * 1024)
     """
-    process = child(code, str(tmp_path))
+    process = child(code, str(tmp_path), estimator, target)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     status, weight, peak = out.split()

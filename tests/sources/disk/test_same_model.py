@@ -8,13 +8,16 @@ from typing import Any
 
 import duckdb
 import narwhals as nw
+import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import omtree.fit.thresholds
 import omtree.sources.disk.disk_samples
 from helpers.disk_tables import COLUMNS, PLAIN, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, constraints, scan
+from omtree.sources.counts import SummedCounts
 
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that cannot tell:UserWarning")
 
@@ -30,6 +33,8 @@ def both(
 ) -> tuple[Any, Any]:
     """The model of the same rows from memory, where texts are taken as they are on disk too, and from disk."""
     rows = table(seed)
+    pounds = np.maximum(4 * rows["amount"].to_numpy(), 0).round()
+    rows = rows.append_column("pounds", pa.array(pounds))
     extra: dict[str, Any] = {}
     if weight is not None:
         extra["sample_weight"] = rows[weight].to_numpy()
@@ -138,6 +143,31 @@ def test_rows_in_a_file(spilled: None, depth: int, weight: str | None, tmp_path:
     """Rows that do not fit into memory even when merged."""
     model = OptimalTreeClassifier(max_depth=depth, n_bins=4, binning="quantile")
     assert_same_model(*both(model, tmp_path, "digit", weight))
+
+
+@pytest.mark.parametrize("weight", [None, "weight", "share"])
+@pytest.mark.parametrize("objective", ["squared", "poisson"])
+@pytest.mark.parametrize("binning", ["adaptive", "quantile", "supervised"])
+def test_numbers_in_a_file(
+    spilled: None, binning: str, objective: str, weight: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of a target whose rows do not fit into memory: the same model, and the same loss but for rounding."""
+    monkeypatch.setattr(omtree.fit.thresholds, "MIN_SAMPLES", 300)
+    monkeypatch.setattr(omtree.fit.thresholds, "MAX_CELLS", 10)
+    summed = []
+    tables = SummedCounts.tables
+    monkeypatch.setattr(SummedCounts, "tables", lambda *given: summed.append(1) or tables(*given))
+    model = OptimalTreeRegressor(max_depth=3, n_bins=4, binning=binning, objective=objective)
+    here, there = both(model, tmp_path, "pounds", weight)
+    assert summed
+    assert here.certificate_.status == there.certificate_.status == "optimal"
+    assert here.certificate_.value == pytest.approx(there.certificate_.value, rel=1e-12)
+    rows = table().select(COLUMNS)
+    assert here.predict(rows) == pytest.approx(there.predict(rows), rel=1e-12)
+    if weight != "share":
+        # Sums of whole numbers are the same in every digit, in any order.
+        assert (here.predict(rows) == there.predict(rows)).all()
+        assert omtree.to_text(here.rules_) == omtree.to_text(there.rules_)
 
 
 def test_rows_in_a_file_with_thresholds_on_a_sample(

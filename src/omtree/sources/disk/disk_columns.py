@@ -21,6 +21,8 @@ from omtree.sources.target import MAX_CLASSES, Target, check_numbers, class_scal
 
 #: A column with more different texts than this is more likely a name or a key than a category.
 MAX_LEVELS = 1_000_000
+#: Most different values of a numeric target whose rows do not fit into memory: labels in a file have two bytes.
+MAX_TARGETS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +65,15 @@ class Contents:
     fields : tuple of Field
         Of the columns to predict from.
     target : Target
-        Its labels are empty; its values are there.
+        Its labels are empty; its values are there, unless `levels` stand for them.
     label : str
         The position of a row's class, or its target, in SQL.
     weight : str
         The weight of a row in SQL.
     totals : array of float
         Weight of each class, or of all rows where the target is a number.
+    levels : array of float or None
+        The different values of a numeric target that does not fit into memory row by row, in order.
     """
 
     n_rows: int
@@ -78,6 +82,7 @@ class Contents:
     label: str
     weight: str
     totals: FloatArray
+    levels: FloatArray | None = None
 
 
 def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice] | None, *, numbers: bool) -> Contents:
@@ -102,15 +107,14 @@ def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice
     goal = rows.columns[scan.target]
     if goal.family in ("time", "other"):
         raise ValueError(f"The target {scan.target!r} holds {goal.kind}; give classes or numbers.")
+    target_levels: FloatArray | None = None
     if numbers:
         size = n_rows * (2 * len(typed) + 80)
         if size > rows.table_memory:
             needed = size * rows.memory / rows.table_memory
-            raise ValueError(
-                f"The {n_rows:,} rows of a numeric target need about {needed / 1e9:.1f} GB; "
-                "raise memory_limit, or turn the target into classes."
-            )
-        target, label, totals = _number_target(rows, goal, weight)
+            target, label, totals, target_levels = _level_target(rows, goal, weight, n_rows, needed)
+        else:
+            target, label, totals = _number_target(rows, goal, weight)
     else:
         target, label, totals = _class_target(rows, goal, weight, n_rows)
     choices = kind_choices(feature_kinds, [column.name for column in typed])
@@ -131,7 +135,7 @@ def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice
             levels[place] = level_field(rows, column, choice, label, weight, numbers=numbers)
     found = _number_fields(rows, {place: (typed[place].name, cell) for place, cell in cells.items()}, n_rows)
     fields = tuple(levels[place] if place in levels else found[place] for place in range(len(typed)))
-    return Contents(n_rows, fields, target, label, weight, totals)
+    return Contents(n_rows, fields, target, label, weight, totals, target_levels)
 
 
 def _chosen(rows: Rows, scan: Scan) -> list[TypedColumn]:
@@ -195,10 +199,32 @@ def _class_target(rows: Rows, goal: TypedColumn, weight: str, n_rows: int) -> tu
     return Target(classes, np.empty(0, dtype=np.intp), np.empty(0)), label, totals
 
 
-def _number_target(rows: Rows, goal: TypedColumn, weight: str) -> tuple[Target, str, FloatArray]:
+def _number_cell(goal: TypedColumn) -> str:
     if goal.family not in ("number", "flag"):
         raise ValueError(f"The target {goal.name!r} holds no numbers; a regressor needs numbers.")
-    cell = goal.expression if goal.family == "number" else f"{goal.expression}::INTEGER::DOUBLE"
+    return goal.expression if goal.family == "number" else f"{goal.expression}::INTEGER::DOUBLE"
+
+
+def _level_target(
+    rows: Rows, goal: TypedColumn, weight: str, n_rows: int, needed: float
+) -> tuple[Target, str, FloatArray, FloatArray]:
+    """A numeric target of more rows than fit into memory: its different values have to."""
+    cell = _number_cell(goal)
+    values, weights = rows.fetch(
+        "y, sum(w)::DOUBLE", f"GROUP BY y LIMIT {MAX_TARGETS + 1}", f"{cell} AS y, {weight} AS w"
+    )
+    if len(values) > MAX_TARGETS:
+        raise ValueError(
+            f"The {n_rows:,} rows of a numeric target need about {needed / 1e9:.1f} GB, as {goal.name!r} has more than "
+            f"{MAX_TARGETS:,} different values; raise memory_limit, or round the target or turn it into classes."
+        )
+    levels = np.unique(check_numbers(values))
+    total = np.array([weights.sum()], dtype=np.float64)
+    return Target(np.empty(0), np.empty(0, dtype=np.intp), np.empty(0)), cell, total, levels
+
+
+def _number_target(rows: Rows, goal: TypedColumn, weight: str) -> tuple[Target, str, FloatArray]:
+    cell = _number_cell(goal)
     values, weights = rows.fetch(f"{cell}, {weight}")
     target = Target(np.empty(0), np.empty(0, dtype=np.intp), check_numbers(values))
     return target, cell, np.array([weights.sum()], dtype=np.float64)

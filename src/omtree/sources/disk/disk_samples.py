@@ -19,7 +19,7 @@ from omtree.data.summaries import ColumnSummary, quantile_points
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.deadline import Deadline
 from omtree.progress import Event, Progress
-from omtree.sources.counts import BlockCounts, Counts, ScaledCounts
+from omtree.sources.counts import BlockCounts, Counts, ScaledCounts, SummedCounts
 from omtree.sources.disk.disk_columns import (
     MAX_LEVELS,
     Contents,
@@ -29,7 +29,7 @@ from omtree.sources.disk.disk_columns import (
     read_contents,
     scale_of,
 )
-from omtree.sources.disk.merged import ClassRows, group_codes
+from omtree.sources.disk.merged import ClassRows, NumberRows, group_codes
 from omtree.sources.disk.rows import NumberColumn, Rows
 from omtree.sources.disk.scan import Scan
 from omtree.sources.distant import CountedTraining, DistantTraining
@@ -42,6 +42,8 @@ _FEW_ROWS = 1_000_000
 SMALL_SHARE = 0.1
 #: The part of the memory for joint counts, or for what a search remembers.
 _COUNTS_SHARE = 0.2
+#: The part of the memory for the rows that a model is read off, once it is found.
+_MERGED_SHARE = 0.5
 
 Arrays = list[npt.NDArray[Any]]
 
@@ -138,6 +140,8 @@ class ScannedTraining(DistantTraining):
 
     def _code(self, features: tuple[Feature, ...]) -> Training:
         """In memory, or counted where that is too little."""
+        if self.contents.levels is not None:
+            return self._spilled(features)
         return self._number_rows(features) if self.target.is_number else self._class_rows(features)
 
     def _forget_codes(self) -> None:
@@ -159,7 +163,7 @@ class ScannedTraining(DistantTraining):
                 (missing,) = self.rows.fetch_one(f"sum({weight}) FILTER ({known.cell} IS NULL)")
                 values, weights = np.append(values, np.nan), np.append(weights, float(missing))
             return ColumnSummary(replace(column, values=values), weights, np.zeros(len(values), dtype=np.intp))
-        if self.target.is_number:
+        if self.target.is_number and self.contents.levels is None:
             # The target is in memory as well.
             values, guide, weights = self.rows.fetch(f"{known.select}, {self.contents.label}, {weight}::DOUBLE")
             return ColumnSummary(replace(column, values=values), weights, guide)
@@ -202,8 +206,9 @@ class ScannedTraining(DistantTraining):
             else feature.encode(replace(known.column, values=np.arange(-1, len(known.column.levels), dtype=np.int32)))
             for feature, known in zip(features, fields, strict=True)
         ]
-        # Of a numeric target all rows stay, so that they are those of a table made of the raw rows.
-        left_out = self.scan.weight is not None and not self.target.is_number
+        # Of a numeric target in memory all rows stay, so that they are those of a table made of the raw rows.
+        in_memory = self.target.is_number and self.contents.levels is None
+        left_out = self.scan.weight is not None and not in_memory
         rest = f"WHERE {self.contents.weight} > 0" if left_out else ""
         for batch in self._batches(fields, "reading", rest):
             codes = np.empty((len(features), len(batch[-1])), dtype=np.uint8)
@@ -222,7 +227,7 @@ class ScannedTraining(DistantTraining):
 
     def _class_rows(self, features: tuple[Feature, ...]) -> Training:
         """The rows, equal ones of one class merged; in a file where they are too many even so."""
-        merge = self._merging(features)
+        merge = self._merging(features, self.rows.table_memory)
         for codes, others in self._coded_batches(features):
             if not merge.add(codes, *others):
                 break
@@ -232,9 +237,10 @@ class ScannedTraining(DistantTraining):
         del merge
         return self._spilled(features)
 
-    def _merging(self, features: tuple[Feature, ...]) -> ClassRows:
+    def _merging(self, features: tuple[Feature, ...], memory: float) -> ClassRows:
         weighted = self.scan.weight is not None
-        return ClassRows(self, features, weighted=weighted, memory=self.rows.table_memory)
+        kind = ClassRows if self.contents.levels is None else partial(NumberRows, levels=self.contents.levels)
+        return kind(self, features, weighted=weighted, memory=memory)
 
     def _spilled(self, features: tuple[Feature, ...]) -> Training:
         if self.groups:
@@ -242,25 +248,30 @@ class ScannedTraining(DistantTraining):
                 "These rows do not fit into memory even when merged, and constraints over groups need them there; "
                 "raise memory_limit, or use fewer columns or bins."
             )
+        levels = self.contents.levels
         spill = self._known["spill"] = Spill.create(self.rows.folder / "codes", len(features))
         for codes, (labels, *weights) in self._coded_batches(features):
-            spill.append(codes, labels, *weights)
+            spill.append(codes, labels if levels is None else np.searchsorted(levels, labels), *weights)
         spill.close()
         self.rows.rest()
         n_codes = [feature.n_codes for feature in features]
-        counts: Counts = BlockCounts(spill, n_codes, len(self.target.classes), self.n_jobs, self._counted())
+        n_labels = len(self.target.classes) if levels is None else len(levels)
+        counts: Counts = BlockCounts(spill, n_codes, n_labels, self.n_jobs, self._counted())
         if self.class_scale is not None:
             counts = ScaledCounts(counts, self.class_scale)
         return CountedTraining(
             empty_columns(self.contents.fields, len(self)),
-            self.target,
+            self.target if levels is None else replace(self.target, values=levels),
             self.row_weight,
-            self.weight,
+            self.weight if levels is None else counts.totals,
             self.total,
             class_scale=self.class_scale,
             counts=counts,
             merge=partial(self._merged_spill, spill, features),
             gather=_too_many,
+            summed=None
+            if levels is None
+            else lambda numbers: SummedCounts(spill, n_codes, numbers, self.n_jobs, self._counted()),
         )
 
     def _counted(self) -> Any:
@@ -274,10 +285,12 @@ class ScannedTraining(DistantTraining):
         return tell
 
     def _merged_spill(self, spill: Spill, features: tuple[Feature, ...], alike: CodeArray) -> Training:
-        merge = self._merging(features)
+        # Little else is in memory by then.
+        merge = self._merging(features, _MERGED_SHARE * self.rows.memory)
         for block in spill.blocks():
             codes = np.stack([same[own] for same, own in zip(alike, block.codes, strict=True)])
-            merge.add(codes, block.labels, *([] if block.weights is None else [block.weights]))
+            if not merge.add(codes, block.labels, *([] if block.weights is None else [block.weights])):
+                _too_many()
         return merge.result()
 
     def _training(self, columns: Columns, others: Arrays) -> Training:
@@ -308,7 +321,8 @@ def _too_many() -> Training:
     raise ValueError(
         "These rows do not fit into memory even when merged; counted where they are, they allow trees without "
         "constraints, features in an order that is given, and objectives that the weights of the classes decide "
-        "('error', 'balanced_error', 'gini', 'entropy'): raise memory_limit, or use fewer columns or bins."
+        "('error', 'balanced_error', 'gini', 'entropy') or sums of the target ('squared', 'poisson'): "
+        "raise memory_limit, or use fewer columns or bins."
     )
 
 

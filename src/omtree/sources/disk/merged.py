@@ -71,6 +71,47 @@ class ClassRows:
         return Training(columns, target, weights[0], weights[-1], training.total, groups, scale)
 
 
+class NumberRows(ClassRows):
+    """Merges coded rows of the same target, which is one of few numbers.
+
+    Parameters
+    ----------
+    training, features, weighted, memory
+        As for `ClassRows`.
+    levels : array of float
+        What the labels stand for; at most 65,536.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        features: tuple[Feature, ...],
+        *,
+        weighted: bool,
+        memory: float,
+        levels: FloatArray,
+    ) -> None:
+        self._training = training
+        self._features = features
+        self._weighted = weighted
+        self._levels = levels
+        self._merger = Merger(len(features) + 2, int(weighted), int(memory / (5 * len(features) + 120)))
+
+    def add(self, codes: CodeArray, labels: npt.NDArray[Any], *others: npt.NDArray[Any]) -> bool:
+        """Take in rows with the positions of their targets and their weights; False where they are too many."""
+        rows = np.concatenate([codes, (labels >> 8).astype(np.uint8)[None], (labels & 255).astype(np.uint8)[None]])
+        return self._merger.add(rows, np.asarray(others[-1], dtype=np.float64)[None] if self._weighted else None)
+
+    def result(self) -> Training:
+        """The merged rows as samples."""
+        training, n_codes = self._training, len(self._features)
+        rows, weights = self._merger.result()
+        labels = rows[n_codes].astype(np.intp) << 8 | rows[n_codes + 1]
+        columns = CodedColumns(training.columns.columns, rows.shape[1], self._features, rows[:n_codes])
+        target = replace(training.target, values=self._levels[labels])
+        return Training(columns, target, weights[0], weights[0], training.total)
+
+
 def group_codes(positions: npt.NDArray[Any], n_levels: int) -> npt.NDArray[np.intp]:
     """Missing cells, at position -1, are the last group."""
     return np.where(positions < 0, n_levels - 1, positions).astype(np.intp)
