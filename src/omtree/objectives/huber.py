@@ -39,12 +39,21 @@ class Huber(Objective):
         return float(rule.targets[0] + self._centre(from_first, rule.weights))
 
     def _centre(self, y: FloatArray, w: FloatArray) -> float:
-        # Between two neighbouring breakpoints the slope is linear in the centre.
-        breaks = np.unique(np.concatenate([y - self.delta, y + self.delta]))
+        # Between two neighbouring breakpoints the slope is linear in the centre. Sums over the sorted targets find those
+        # two; their own slopes are summed anew, since differences of sums lose digits.
+        order = np.argsort(y)
+        rising = y[order]
+        distinct = rising[np.append(True, np.diff(rising) > 0)]
+        breaks = np.union1d(distinct - self.delta, distinct + self.delta)
+        weight, moment = (np.concatenate([[0.0], np.cumsum(part[order])]) for part in (w, w * y))
         low, high = 0, len(breaks) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._slope(y, w, breaks[middle]) <= 0 else (low, middle)
+            centre = breaks[middle]
+            below, above = np.searchsorted(rising, [centre - self.delta, centre + self.delta])
+            near = centre * (weight[above] - weight[below]) - (moment[above] - moment[below])
+            slope = near + self.delta * (weight[below] + weight[above] - weight[-1])
+            low, high = (middle, high) if slope <= 0 else (low, middle)
         left, right = self._slope(y, w, breaks[low]), self._slope(y, w, breaks[high])
         if right == left:
             return float((breaks[low] + breaks[high]) / 2)
