@@ -39,8 +39,8 @@ class Huber(Objective):
         return float(rule.targets[0] + self._centre(from_first, rule.weights))
 
     def _centre(self, y: FloatArray, w: FloatArray) -> float:
-        # Between two neighbouring breakpoints the slope is linear in the centre. Sums over the sorted targets find those
-        # two; their own slopes are summed anew, since differences of sums lose digits.
+        # Between two neighbouring breakpoints the slope is linear in the centre. Sums over the sorted targets find
+        # those two; their own slopes are summed anew, since differences of sums lose digits.
         order = np.argsort(y)
         rising = y[order]
         distinct = rising[np.append(True, np.diff(rising) > 0)]
