@@ -7,11 +7,13 @@ import io
 import shutil
 import zipfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from helpers.model_zoo import SEEDS, model_and_rows
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
@@ -72,3 +74,48 @@ def test_shap_explains_it(seed: int) -> None:
     explainer = shap.TreeExplainer(model.to_sklearn())
     total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
     assert total == pytest.approx(model.predict(X))
+
+
+def test_treelite_reads_it() -> None:
+    """Treelite takes it as a forest of one tree, as the page on exports shows, and answers the same."""
+    treelite = pytest.importorskip("treelite")
+    X, y = numbers(1)
+    classes = np.digitize(y, [-0.5, 0.5])
+    for model, kind in (
+        (OptimalTreeClassifier(max_depth=3, time_limit=10).fit(X, classes), RandomForestClassifier),
+        (OptimalTreeRegressor(max_depth=3, time_limit=10).fit(X, y), RandomForestRegressor),
+    ):
+        tree = model.to_sklearn()
+        forest = kind(n_estimators=1)
+        forest.estimators_ = [tree]
+        for name in ("classes_", "n_classes_", "n_features_in_", "n_outputs_"):
+            if hasattr(tree, name):
+                setattr(forest, name, getattr(tree, name))
+        found = np.squeeze(treelite.gtil.predict(treelite.sklearn.import_model(forest), X.to_numpy()))
+        expected = model.predict_proba(X) if kind is RandomForestClassifier else model.predict(X)
+        assert found == pytest.approx(expected)
+
+
+def test_dtreeviz_draws_it() -> None:
+    """Dtreeviz draws the tree, and tells the path of a row with the cuts of the model."""
+    dtreeviz = pytest.importorskip("dtreeviz")
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    X, y = numbers(2)
+    labels = (y > 0).astype(int)
+    tree = OptimalTreeClassifier(max_depth=2, splits="binary", time_limit=10).fit(X.to_numpy(), labels).to_sklearn()
+    rows = X.to_numpy()
+    view = dtreeviz.model(tree, X_train=rows, y_train=labels, feature_names=list(X), class_names=["no", "yes"])
+    assert "</svg>" in view.view().svg()
+    first = list(X)[tree.tree_.feature[0]]
+    assert first in view.explain_prediction_path(rows[0])
+
+
+def test_supertree_shows_it(tmp_path: Path) -> None:
+    """Supertree writes its page of the tree."""
+    supertree = pytest.importorskip("supertree")
+    X, y = numbers(3)
+    tree = OptimalTreeRegressor(max_depth=2, splits="binary", time_limit=10).fit(X, y).to_sklearn()
+    page = tmp_path / "tree.html"
+    supertree.SuperTree(tree, X.to_numpy(), y, list(X), "target").save_html(str(page))
+    assert f"{tree.tree_.threshold[0]:.2f}" in page.read_text()
