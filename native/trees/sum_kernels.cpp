@@ -51,7 +51,8 @@ template <typename Reals> inline Reals inverse(Reals x) {
 #pragma GCC pop_options
 #endif
 
-constexpr SumKernels portable_kernels = {"portable", portable::best_second, portable::add, portable::subtract, portable::add_pairs};
+constexpr SumKernels portable_kernels = {"portable", portable::best_second, portable::add, portable::subtract,
+                                         portable::add_pairs};
 
 /// The best version this processor has; OMTREE_KERNELS names a simpler one, for tests.
 SumKernels choose() {

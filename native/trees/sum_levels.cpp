@@ -102,9 +102,8 @@ void SumLevels::count_quarter(SumWorker &worker, int f, int g) {
         const std::uint8_t *codes = chains.row(row);
         quarters[2 * codes[f] + codes[g]].push_back(row);
     }
-    const auto smallest = std::min_element(quarters, quarters + 4, [](const SampleRows &a, const SampleRows &b) {
-        return a.size() < b.size();
-    });
+    const auto smallest = std::min_element(
+        quarters, quarters + 4, [](const SampleRows &a, const SampleRows &b) { return a.size() < b.size(); });
     if (worker.cells.size() < 4) {
         worker.cells.resize(4);
     }

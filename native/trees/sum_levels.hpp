@@ -24,8 +24,8 @@ class SumLevels {
   private:
     void one_chain(SumWorker &worker, int chain);
     void two_chains(SumWorker &worker, int f, int g);
-    /// Tables of the samples whose codes are at least (q, r), in `worker.cells`; one chain where g is -1. Those with q or
-    /// r zero are not among them where the tables of all columns are kept.
+    /// Tables of the samples whose codes are at least (q, r), in `worker.cells`; one chain where g is -1. Those with q
+    /// or r zero are not among them where the tables of all columns are kept.
     void count_cells(SumWorker &worker, int f, int g);
     /// The table of the samples in two columns that are chains of their own: from the smallest of the four quarters.
     void count_quarter(SumWorker &worker, int f, int g);
@@ -53,8 +53,8 @@ class SumLevels {
     int n_sides_;
     std::vector<std::pair<int, int>> items_;
     std::vector<SumTable> tables_; ///< of all columns, where there is room
-    std::vector<double> singles_; ///< [side][leaves]
-    std::vector<double> pairs_;   ///< [side][side][leaves]
+    std::vector<double> singles_;  ///< [side][leaves]
+    std::vector<double> pairs_;    ///< [side][side][leaves]
 };
 
 } // namespace omtree

@@ -75,8 +75,7 @@ SumSearch::SumSearch(const SearchProblem &problem, std::span<const double> stati
     : problem_(problem), loss_(loss), control_(control),
       any_size_(!problem.every_size && problem.max_depth < 30 && problem.max_leaves >= 1 << problem.max_depth),
       n_sums_(n_sums), stride_((n_sums + 3) / 4 * 4), samples_(problem.n_rows * stride_, 0.0),
-      everything_(problem.n_rows), cache_(problem.cache_bytes / 2),
-      quarters_(problem.cache_bytes / 2) {
+      everything_(problem.n_rows), cache_(problem.cache_bytes / 2), quarters_(problem.cache_bytes / 2) {
     std::iota(everything_.begin(), everything_.end(), 0u);
     std::vector<double> all(n_sums, 0.0);
     double lightest = infinity;

@@ -44,8 +44,8 @@ class SumWorker {
     SumTable scratch_;
     SumTable sides_;
     SumTable table_;
-    SumTable pairs_; ///< by two columns, the sums of a cell side by side; zero between calls
-    bool unfinished_ = false; ///< or not, where the last call was ended
+    SumTable pairs_;                  ///< by two columns, the sums of a cell side by side; zero between calls
+    bool unfinished_ = false;         ///< or not, where the last call was ended
     std::vector<std::size_t> base_;   ///< where the row of a column would have its first lane
     std::vector<std::size_t> offset_; ///< of each column's lane
 };
