@@ -11,8 +11,9 @@ using namespace omtree::neighbourhood;
 
 Worth worth_named(const std::string &name) {
     constexpr std::pair<const char *, Worth> kinds[] = {{"label", Worth::label},     {"squared", Worth::squared},
-                                                        {"poisson", Worth::poisson}, {"hazard", Worth::hazard},
-                                                        {"gini", Worth::gini},       {"entropy", Worth::entropy}};
+                                                        {"squares", Worth::squares}, {"poisson", Worth::poisson},
+                                                        {"hazard", Worth::hazard},   {"gini", Worth::gini},
+                                                        {"entropy", Worth::entropy}};
     for (const auto &[known, worth] : kinds) {
         if (name == known) {
             return worth;

@@ -12,6 +12,7 @@ namespace omtree {
     LOSS(gini, Gini)                                                                                                   \
     LOSS(entropy, Entropy)                                                                                             \
     LOSS(squared, Squared)                                                                                             \
+    LOSS(squares, Squares)                                                                                             \
     LOSS(poisson, Poisson)                                                                                             \
     LOSS(hazard, Hazard)
 

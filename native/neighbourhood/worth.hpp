@@ -60,6 +60,13 @@ inline double worth_of(const Task &task, const double *sums) {
         return *std::max_element(sums + first, sums + task.n_planes);
     case Worth::squared:
         return sums[0] > 0.0 ? sums[1] * sums[1] / sums[0] : 0.0;
+    case Worth::squares: {
+        double squared = 0.0;
+        for (int p = 1; p < task.n_planes; ++p) {
+            squared += sums[p] * sums[p];
+        }
+        return sums[0] > 0.0 ? squared / sums[0] : 0.0;
+    }
     case Worth::poisson:
         return sums[0] > 0.0 ? sums[0] * poisson_excess(sums[1] / sums[0]) : 0.0;
     case Worth::hazard:
@@ -85,7 +92,7 @@ inline double promise_of(const Task &task, Criterion criterion, const double *su
 
 /// The label of a leaf with these sums.
 inline int label_of(const Task &task, const double *sums) {
-    if (task.worth == Worth::squared || task.worth == Worth::poisson || task.worth == Worth::hazard) {
+    if (task.worth != Worth::label && task.worth != Worth::gini && task.worth != Worth::entropy) {
         return 0;
     }
     const int first = task.weighs ? 1 : 0;

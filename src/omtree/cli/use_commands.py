@@ -53,13 +53,20 @@ def run_predict(
     model: Any = load_model(model_path)
     if probabilities and "classes_" not in vars(model):
         raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
+    if probabilities and "outputs_" in vars(model):
+        raise ValueError("--probabilities is for one target, and the model has several; leave it out.")
     files = find_files([data]) if stays_on_disk(data) else [data]
     log = None if log_path is None else DecisionLog(log_path, model_path, model)
 
     def answers(file: str) -> pa.Table:
         table, rows = read_rows(model, file, options)
         columns: dict[str, Any] = {name: table[name] for name in table.column_names} if keep else {}
-        found = {"prediction": pa.array(model.predict(rows).tolist())}
+        said = model.predict(rows)
+        if said.ndim == 2:
+            names = model.outputs_.names
+            found = {f"prediction {name}": pa.array(said[:, place].tolist()) for place, name in enumerate(names)}
+        else:
+            found = {"prediction": pa.array(said.tolist())}
         if probabilities:
             shares = model.predict_proba(rows)
             found |= {f"probability {label}": pa.array(shares[:, i]) for i, label in enumerate(model.classes_.tolist())}

@@ -58,6 +58,8 @@ def answer(prediction: Any, classes: Sequence[Any] = ()) -> str:
     >>> answer(1.0, (0.0, 1.0)), answer("yes", ("no", "yes")), answer(1234567.0)
     ('1', 'yes', '1,234,567')
     """
+    if isinstance(prediction, tuple):
+        return f"({', '.join(map(number, prediction))})"
     return text_of(prediction) if classes or not isinstance(prediction, float) else number(prediction)
 
 

@@ -23,6 +23,7 @@ from omtree.problem.losses import (
     RowLoss,
     RowNumbers,
     SampleLoss,
+    SquaresLoss,
 )
 from omtree.problem.problem import ModelLimit, Problem
 from omtree.sources.counts import Counts, ScaledCounts
@@ -88,7 +89,7 @@ def in_units(problem: Problem) -> InUnits:
         unit = by * target * target * problem.loss.unit
         statistics = table.statistics / (by * np.array([1.0, target, target * target]))
         loss = replace(problem.loss, unit=1.0)
-    elif isinstance(problem.loss, HazardLoss):
+    elif isinstance(problem.loss, HazardLoss | SquaresLoss):
         unit = by = _loss_unit(problem)
         statistics, loss = table.statistics / by, problem.loss
     else:

@@ -18,10 +18,11 @@ from omtree.estimators.parameters import check_parameters, estimator, fits, is_n
 from omtree.model.shares import class_shares
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
-from omtree.objectives.row_costs import RowCosts
+from omtree.objectives.row_costs import JointErrors, RowCosts
 from omtree.sources.answered import answered
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
+from omtree.sources.several import JointClasses, check_output_weights, several_columns
 from omtree.sources.target import encode_labels, positive_first
 
 
@@ -51,6 +52,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     cv_results_ : dict
         After a cross-validation only: ``leaves``, and for each of those sizes ``mean_train_loss``, ``mean_test_loss``,
         its standard error ``se_test_loss``, and the losses of every fold.
+    outputs_ : JointClasses
+        With several targets only: their ``names`` and ``classes``.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the columns of ``X`` have names.
@@ -110,6 +113,11 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             "None or a number of at least 0",
         ),
     )
+    output_weights: Any = parameter(
+        None,
+        "array-like of shape (n_targets,) or None",
+        "With several targets: what an error in each of them counts; None means one.",
+    )
     positive: Any = parameter(
         None,
         "class",
@@ -135,8 +143,9 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         X : array or data frame, shape (n_samples, n_features)
             numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
             relation, a lazy frame, or a Dask frame.
-        y : array of shape (n_samples,)
-            Rows in memory without one are left out, with a note.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Rows in memory without one are left out, with a note. Of several targets the errors are added up, times
+            `output_weights`: a leaf answers for all of them, and ``classes_`` are the combinations of their classes.
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional
             Group columns that constraints name and rules may not test; those in ``X`` need not be given.
@@ -167,6 +176,9 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         if not is_elsewhere(X):
             by_row = (sample_weight, groups, cv_groups, costs)
             (X, y, sample_weight, groups, cv_groups, costs), note = answered(X, y, *by_row, cv=self.cv)
+        several = None if is_elsewhere(X) else several_columns(y)
+        if several is not None:
+            return self._fit_several(several, X, sample_weight, groups, cv_groups, (costs, near, change_price))
         by_class = self.costs
         if by_class is not None and self.positive is not None and not is_elsewhere(X):
             # They are given in the order of `classes_`.
@@ -204,7 +216,61 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         # The positive class is the second one inside, wherever it is in the order of scikit-learn.
         swapped = self.positive is not None and bool(classes[0] > classes[1])
         self.classes_ = classes[::-1].copy() if swapped else classes
+        self.__dict__.pop("outputs_", None)
         return self
+
+    def _fit_several(
+        self,
+        several: tuple[list[str], list[npt.NDArray[Any]]],
+        X: Any,
+        sample_weight: Any,
+        groups: Any,
+        cv_groups: Any,
+        one_target_only: tuple[Any, ...],
+    ) -> Self:
+        """Fit to several targets at once: the combinations of their classes are the answers."""
+        refused = {"costs": self.costs, "class_weight": self.class_weight, "positive": self.positive}
+        refused |= dict(zip(("costs", "near", "change_price"), one_target_only, strict=True))
+        for name, given in refused.items():
+            if given is not None:
+                raise ValueError(f"{name} goes with one target, and y has {len(several[0])}; leave it out.")
+        if not isinstance(self._objective(), Error):
+            raise ValueError("Several targets go with objective='error'; use that, or fit one target at a time.")
+        outputs = JointClasses.of(*several)
+        weights = check_output_weights(self.output_weights, len(outputs.names))
+        target = outputs.target(several[1], weights)
+
+        def read() -> Training:
+            return Training.of_target(X, target, sample_weight, self.feature_kinds, self.reading)
+
+        objective = JointErrors() if weights is None else RowCosts()
+        self._fit(X, read, groups, cv_groups, objective, Deadline(self.time_limit))
+        self.classes_, self.outputs_ = target.classes, outputs
+        return self
+
+    def _positions(self, y: Any) -> npt.NDArray[Any]:
+        """The target as constraints see it; of several, their combination."""
+        outputs: JointClasses | None = vars(self).get("outputs_")
+        if outputs is None:
+            return super()._positions(y)
+        several = several_columns(y)
+        if several is None or len(several[0]) != len(outputs.names):
+            raise ValueError(f"y must have {len(outputs.names)} columns, one for each target of the model.")
+        return outputs.positions(several[1])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the rows that are right; with several targets, right about all of them.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        if "outputs_" not in vars(self):
+            return float(super().score(X, y, sample_weight))
+        said = np.array([rule.label for rule in self.rules_])[self.apply(X)]
+        return float(np.average(said == self._positions(y), weights=sample_weight))
 
     @property
     def _measure(self) -> str:
@@ -227,15 +293,18 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,) or (n_samples, n_targets)
             A lazy series where X is a Dask frame.
         """
         if is_dask(X):
             return self._lazily(X, "predict")  # type: ignore[no-any-return]
         rule = self.apply(X)
+        outputs: JointClasses | None = vars(self).get("outputs_")
+        if outputs is not None:
+            return outputs.answers(np.array([rule.label for rule in self.rules_])[rule])
         return np.asarray(self.classes_[self._class_order[[rule.label for rule in self.rules_]][rule]])
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """The share of each class in the training weight of the row's rule, after smoothing.
 
         Parameters
@@ -245,12 +314,22 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         Returns
         -------
         array of float, shape (n_samples, n_classes)
-            A lazy frame with a column for each class where X is a Dask frame.
+            A lazy frame with a column for each class where X is a Dask frame; with several targets a list of such
+            arrays.
         """
         if is_dask(X):
             return self._lazily(X, "predict_proba")  # type: ignore[no-any-return]
         rule = self.apply(X)
+        outputs: JointClasses | None = vars(self).get("outputs_")
+        if outputs is not None:
+            return outputs.marginals(self._leaf_values()[rule])
         return self._leaf_values()[rule]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _objective(self) -> Objective:
         return find_objective(self.objective, "classification", {"costs": self.costs, "beta": self.beta})

@@ -6,16 +6,21 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
+from omtree.constraints import Monotone
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, parameter
 from omtree.objectives import Objective, RuleStatistics, find_objective
+from omtree.objectives.squares import Squares
 from omtree.sources.answered import answered
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
+from omtree.sources.several import NumberTargets, check_output_weights, several_columns
+from omtree.sources.target import check_weights
 
 
 @estimator
@@ -45,6 +50,8 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
     cv_results_ : dict
         After a cross-validation only: ``leaves``, and for each of those sizes ``mean_train_loss``, ``mean_test_loss``,
         its standard error ``se_test_loss``, and the losses of every fold.
+    outputs_ : NumberTargets
+        With several targets only: their ``names`` and ``weights``.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the columns of ``X`` have names.
@@ -79,6 +86,11 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         "float",
         'With ``objective="quantile"``: the share of the targets of a rule that its prediction is to be above.',
     )
+    output_weights: Any = parameter(
+        None,
+        "array-like of shape (n_targets,) or None",
+        "With several targets: what the squared errors of each are multiplied by; None divides them by its variance.",
+    )
     delta: float = parameter(1.0, "float", 'With ``objective="huber"``: the distance from which the loss is linear.')
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, cv_groups: Any = None) -> Self:
@@ -89,8 +101,9 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         X : array or data frame, shape (n_samples, n_features)
             numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
             relation, a lazy frame, or a Dask frame.
-        y : array of float, shape (n_samples,)
-            Rows in memory without one are left out, with a note.
+        y : array of float, shape (n_samples,) or (n_samples, n_targets)
+            Rows in memory without one are left out, with a note. Of several targets the squared errors are added up,
+            times `output_weights`: a leaf answers for all of them.
         sample_weight : array of shape (n_samples,), optional
         groups : array, series or data frame, optional
             Group columns that constraints name and rules may not test; those in ``X`` need not be given.
@@ -113,6 +126,9 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         if not is_elsewhere(X):
             by_row = (sample_weight, groups, cv_groups)
             (X, y, sample_weight, groups, cv_groups), note = answered(X, y, *by_row, cv=self.cv)
+            several = several_columns(y)
+            if several is not None:
+                return self._fit_several(several, X, sample_weight, groups, cv_groups)
         objective = find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
         deadline = Deadline(self.time_limit)
 
@@ -123,6 +139,34 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
 
         self._fit(X, read, groups, cv_groups, objective, deadline)
         self.notes_ += [note] if note else []
+        self.__dict__.pop("outputs_", None)
+        return self
+
+    def _fit_several(
+        self,
+        several: tuple[list[str], list[npt.NDArray[Any]]],
+        X: Any,
+        sample_weight: Any,
+        groups: Any,
+        cv_groups: Any,
+    ) -> Self:
+        """Fit to several targets at once."""
+        if self.objective != "squared":
+            raise ValueError("Several targets go with objective='squared'; use that, or fit one target at a time.")
+        if self.stability:
+            raise ValueError("stability goes with one target; leave it out, or fit one target at a time.")
+        for constraint in self.constraints:
+            if constraint.level == "sample" or isinstance(constraint, Monotone):
+                raise ValueError(f"{constraint.title} goes with one target, and y has {len(several[0])}; leave it out.")
+        asked = check_output_weights(self.output_weights, len(several[0]))
+        weight = check_weights(sample_weight, len(several[1][0]))
+        outputs, target = NumberTargets.of(*several, asked, weight)
+
+        def read() -> Training:
+            return Training.of_target(X, target, sample_weight, self.feature_kinds, self.reading)
+
+        self._fit(X, read, groups, cv_groups, Squares(), Deadline(self.time_limit))
+        self.outputs_ = outputs
         return self
 
     def _objective(self) -> Objective:
@@ -145,10 +189,20 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
 
         Returns
         -------
-        array of float, shape (n_samples,)
+        array of float, shape (n_samples,) or (n_samples, n_targets)
             A lazy series where X is a Dask frame.
         """
         if is_dask(X):
             return self._lazily(X, "predict")  # type: ignore[no-any-return]
         rule = self.apply(X)
         return np.asarray(np.array([rule.prediction for rule in self.rules_], dtype=np.float64)[rule])
+
+    def _positions(self, y: Any) -> npt.NDArray[Any]:
+        """The target as constraints see it; those that look at it are refused with several targets."""
+        outputs: NumberTargets | None = vars(self).get("outputs_")
+        return super()._positions(y) if outputs is None else np.zeros(len(outputs.numbers(y)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

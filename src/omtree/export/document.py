@@ -4,7 +4,8 @@ Version 1 holds, besides the format's name and version: ``kind`` (classifier, re
 ``parameters``, ``columns`` (number, names, kinds, and the target's name where it is known), ``classes`` (of a policy
 its actions), ``features``, ``graph``, ``model`` (rules and tree), ``sizes`` (the best trees of every size),
 ``certificate``, ``code_shares`` (how the training rows are spread over the values of the features that are asked
-about), ``validation`` (how models of the same kind did on rows held out, where that was asked for), ``policy`` (what
+about), ``outputs`` (of several targets, their names and classes, or weights),
+``validation`` (how models of the same kind did on rows held out, where that was asked for), ``policy`` (what
 a policy brings beside simpler ones) and ``origin`` (data file, its hash, day of the fit). Conditions are lists of
 codes of a feature; the text of a rule is for people.
 """
@@ -35,6 +36,7 @@ from omtree.model.certificate import Certificate
 from omtree.model.code_shares import shares_in
 from omtree.model.sizes import BuiltFamily, TreeFamily
 from omtree.problem.graph import FeatureGraph
+from omtree.sources.several import JointClasses, NumberTargets
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -79,6 +81,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
             "readings": [reading_out(reading) for reading in model.reading_],
             "target": vars(model).get("target_name_"),
         },
+        "outputs": _outputs_out(vars(model).get("outputs_")),
         "classes": None if classes is None else {"type": _type_name(classes), "values": to_plain(classes)},
         "features": [
             _feature_out(feature, place in asked or feature.ordered)
@@ -141,6 +144,8 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     elif classes is not None:
         swapped = known.get("positive") is not None and bool(classes[0] > classes[1])
         model.classes_ = classes[::-1].copy() if swapped else classes
+    if document.get("outputs") is not None:
+        model.outputs_ = _outputs_in(document["outputs"], classes)
     labels = () if classes is None else classes.tolist()
     model.graph_ = FeatureGraph(features, document["graph"]["categories"], document["graph"]["order"])
     model.rules_, model.tree_ = model_in(document["model"], features, labels)
@@ -199,6 +204,30 @@ def _classes_in(document: Mapping[str, Any] | None) -> npt.NDArray[Any] | None:
     if not values or not all(isinstance(value, (bool, int, float, str)) for value in values):
         raise ValueError("the classes are not values")
     return np.array(values, dtype=document["type"])
+
+
+def _outputs_out(outputs: JointClasses | NumberTargets | None) -> Any:
+    """The targets of a model of several: name and classes, or weight, of each."""
+    if isinstance(outputs, JointClasses):
+        return [[name, _type_name(own), to_plain(own)] for name, own in outputs.named]
+    return None if outputs is None else list(map(list, zip(outputs.names, outputs.weights, strict=True)))
+
+
+def _outputs_in(document: Any, classes: npt.NDArray[Any] | None) -> JointClasses | NumberTargets:
+    names, of_each = [], []
+    if classes is None:
+        pairs = [listed(entry) for entry in listed(document)]
+        return NumberTargets(tuple(_text(name) for name, _ in pairs), tuple(number(weight) for _, weight in pairs))
+    for entry in listed(document):
+        name, kind, values = listed(entry)
+        own = _classes_in({"type": kind, "values": values})
+        assert own is not None
+        names.append(_text(name))
+        of_each.append(own)
+    found = JointClasses(names, of_each)
+    if classes is None or math.prod(map(len, of_each)) != len(classes) or found.texts != classes.tolist():
+        raise ValueError("the classes are not the combinations of those of the targets")
+    return found
 
 
 def _asked(model: OptimalTreeBase, family: TreeFamily | None) -> set[int]:

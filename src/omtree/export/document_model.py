@@ -69,10 +69,12 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
         raise ValueError("the weight of a rule is not that of its classes")
     label = whole(document["label"], len(classes) or None)
     targets = _targets_in(document["targets"])
-    prediction = classes[label] if classes else finite(document["prediction"])
+    said = document["prediction"]
+    several = tuple(finite(one) for one in listed(said)) if isinstance(said, list) and not classes else None
+    prediction = classes[label] if classes else several if several is not None else finite(said)
     # Files from before rules had a cost, or values of their answers, leave these out.
     cost = finite(document.get("cost", 0.0))
-    if len(values) not in (0, len(classes)):
+    if len(values) not in (0, len(classes) if several is None else len(several)):
         raise ValueError("a rule does not have one value per answer")
     loss, curve = finite(document["loss"]), _curve_in(document.get("survival"))
     return Rule(conditions, support, weights, prediction, loss, label, targets, cost, values, curve)

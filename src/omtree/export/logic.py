@@ -102,6 +102,13 @@ class Logic:
     sources: Mapping[str, tuple[ColumnReading, Part | None]]
 
     @classmethod
+    def of_one_answer(cls, model: OptimalTreeBase, what: str) -> Logic:
+        """The same for an export that has room for one answer a row, of the kind that is named."""
+        if model.rules_.are_vectors:
+            raise ValueError(f"{what} has one answer a row, and the model predicts several targets; export to Python.")
+        return cls.of(model)
+
+    @classmethod
     def of(cls, model: OptimalTreeBase) -> Logic:
         """The logic of a fitted model."""
         rules = model.rules_

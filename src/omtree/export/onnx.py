@@ -47,7 +47,7 @@ def to_onnx(model: OptimalTreeBase) -> Any:
         from onnx import TensorProto, checker, helper
     except ImportError:
         raise ImportError("to_onnx needs the package onnx; install it with pip install 'omtree[onnx]'.") from None
-    logic = Logic.of(model)
+    logic = Logic.of_one_answer(model, "ONNX")
     graph = _Graph(helper, TensorProto, {feature.name for feature in logic.features})
     order, tables = _tables(model)
     failed = [graph.gather(table, graph.code(feature)) for feature, table in tables]

@@ -36,7 +36,7 @@ def to_pmml(model: OptimalTreeBase, target: str = "prediction") -> str:
     target : str
         What to call the predicted column.
     """
-    logic = Logic.of(model)
+    logic = Logic.of_one_answer(model, "PMML")
     taken = {feature.name for feature in logic.features}
     while target in taken:
         target += "_"

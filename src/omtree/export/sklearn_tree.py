@@ -83,7 +83,7 @@ class _Nodes:
     values: list[FloatArray] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.logic = Logic.of(self.model)
+        self.logic = Logic.of_one_answer(self.model, "The tree of scikit-learn")
         assert self.model.tree_ is not None
         self.tree = self.model.tree_
 

@@ -45,7 +45,7 @@ def to_sql(
     reason_codes : ReasonCodes or path, optional
         From conditions to codes.
     """
-    logic = Logic.of(model)
+    logic = Logic.of_one_answer(model, "SQL")
     written = _Writer(find_dialect(dialect), logic)
     expression = written.expression(logic, [written.value(value) for value in logic.values(probability_of)])
     if table is None:

@@ -258,6 +258,11 @@ def _number_losses(
         inside = (owner == r) & (weight > 0)
         statistics = RuleStatistics.of_samples(target, weight, inside)
         losses[r] = objective.loss(statistics)
+        if target.outputs is not None:
+            means = np.average(target.outputs[inside], axis=0, weights=weight[inside])
+            scale = float(np.abs(target.outputs).max())
+            _same(f"the prediction of rule {r}", rule.prediction, means, 1e-9 * scale)
+            continue
         claimed, found = float(rule.prediction), float(objective.predict(statistics))
         scale = max(1.0, found) if target.lifetimes is not None else float(np.abs(statistics.targets).max())
         _same(f"the prediction of rule {r}", claimed, found, 1e-9 * scale)

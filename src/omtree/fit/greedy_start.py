@@ -38,7 +38,10 @@ def greedy_tree(training: Training, features: Sequence[Feature], pose: Pose, coa
     }
     target = training.target
     if target.is_number:
-        model = DecisionTreeRegressor(**params).fit(matrix, target.values, sample_weight=training.weight)
+        numbers = target.values
+        if target.outputs is not None and target.output_weights is not None:
+            numbers = target.outputs * np.sqrt(target.output_weights)
+        model = DecisionTreeRegressor(**params).fit(matrix, numbers, sample_weight=training.weight)
     else:
         model = DecisionTreeClassifier(**params).fit(matrix, target.labels, sample_weight=training.weight)
     values = [np.unique(column[~np.isnan(column)]) for column in matrix.T]

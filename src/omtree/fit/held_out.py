@@ -16,6 +16,7 @@ from omtree.model.tree import Tree
 from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
 from omtree.objectives.hazard import Hazard
 from omtree.objectives.row_costs import RowCosts
+from omtree.objectives.squares import Squares
 from omtree.sources.samples import Training
 
 
@@ -90,6 +91,9 @@ def tally(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training, traine
             same = Hazard().predict(RuleStatistics.of_samples(trained.target, trained.weight, slice(None)))
             constant = Hazard().row_losses(target, np.full(len(owner), same))
             return Tally.of(Hazard().row_losses(target, predicted), constant, weight)
+        if target.outputs is not None and trained.target.outputs is not None:
+            means = np.average(trained.target.outputs, axis=0, weights=trained.weight)
+            return Tally.of(Squares().row_losses(target, predicted), Squares().row_losses(target, means), weight)
         mean = np.average(trained.target.values, weights=trained.weight)
         return Tally.of((target.values - predicted) ** 2, (target.values - mean) ** 2, weight)
     labels = np.array([rule.label for rule in rules])[owner]

@@ -91,7 +91,7 @@ class Contributions:
 
     def _leaf_values(self) -> FloatArray:
         """What each rule answers, as numbers: of a classifier the probabilities of the classes."""
-        return np.array([[rule.prediction] for rule in self.rules_], dtype=np.float64)
+        return np.array([np.atleast_1d(rule.prediction) for rule in self.rules_], dtype=np.float64)
 
     def _objective(self) -> Objective:
         """What is minimised, in the terms of the parameters."""

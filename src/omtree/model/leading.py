@@ -13,7 +13,9 @@ from omtree.data.table import FloatArray
 from omtree.model.expectation import EXPLAINED, MEAN_REWARD, Expectation, in_measure, short, span
 from omtree.model.tally import Tally
 from omtree.objectives.hazard import Hazard
+from omtree.objectives.squares import Squares
 from omtree.sources.lifetimes import Lifetimes, read_lifetimes
+from omtree.sources.several import NumberTargets
 from omtree.sources.target import Target, check_numbers, check_rewards, check_weights, class_scale
 
 if TYPE_CHECKING:
@@ -68,6 +70,14 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
         times, events, entry = read_lifetimes(y, None, None, None)
         _same_length(times, owner)
         return _on_lifetimes(rules, owner, Lifetimes.of(times, events, entry, weight), weight, how)
+    if rules.are_vectors:
+        outputs: NumberTargets = vars(model)["outputs_"]
+        target = Target.of_outputs(outputs.numbers(y), np.array(outputs.weights))
+        _same_length(target.values, owner)
+        said = np.array([rule.prediction for rule in rules])
+        means = np.average(said, axis=0, weights=[rule.support for rule in rules])
+        rows = Squares().row_losses(target, said[owner]), Squares().row_losses(target, means)
+        return Expectation.of_rows(Tally.of(*rows, weight), measure, how)
     if not rules.classes:
         numbers = check_numbers(y)
         _same_length(numbers, owner)
@@ -116,6 +126,11 @@ def training_figure(rules: RuleSet) -> tuple[float, float, float | None, float |
         right = sum(rule.class_weights[rule.label] for rule in rules)
         totals = _class_totals(rules)
         return right / rules.support, float(totals.max() / totals.sum()), None, None
+    if rules.are_vectors:
+        said, supports = np.array([rule.values for rule in rules]), np.array([rule.support for rule in rules])
+        between = float(supports @ ((said - np.average(said, axis=0, weights=supports)) ** 2).sum(axis=1))
+        inside = sum(rule.loss for rule in rules)
+        return between / (inside + between) if inside + between > 0 else 0.0, 0.0, None, None
     parts = [(rule.support, rule.targets, float(rule.prediction)) for rule in rules if rule.targets is not None]
     if not parts:
         return math.nan, 0.0, None, None

@@ -97,7 +97,7 @@ class Reader:
 
     def summary(self, rule_of_row: Assignment, rules: Sequence[int]) -> TargetSummary | None:
         """The spread of the target over several rules; None where it is no number."""
-        if not self.target.is_number or self.target.lifetimes is not None:
+        if not self.target.is_number or self.target.lifetimes is not None or self.target.outputs is not None:
             return None
         inside = np.isin(rule_of_row, rules)[self.problem.table.row_of] & (self.problem.table.row_of >= 0)
         return TargetSummary.of(self.target.values[inside], self.weight[inside])
@@ -152,7 +152,13 @@ class Reader:
             samples = order[bounds[r] : bounds[r + 1]]
             targets, weights = self.target.values[samples], self.weight[samples]
             rule = RuleStatistics.of_samples(self.target, self.weight, samples)
-            prediction, loss = float(self.objective.predict(rule)), float(self.objective.loss(rule))
+            loss = float(self.objective.loss(rule))
+            if rule.outputs is not None and rule.output_weights is not None:
+                means = self.objective.predict(rule)
+                scaled = tuple((np.array(means) * np.sqrt(rule.output_weights)).tolist())
+                facts.append(RuleFacts(float(weights.sum()), (), means, loss, 0, values=scaled))
+                continue
+            prediction = float(self.objective.predict(rule))
             if rule.lifetimes is not None:
                 curve = SurvivalCurve.of(rule.lifetimes, weights)
                 facts.append(RuleFacts(float(weights.sum()), (), prediction, loss, 0, survival=curve))

@@ -35,7 +35,7 @@ class Rule:
     class_weights : tuple of float
         Sample weight of each class in the rule; empty where the target is a number, or the answer an action.
     prediction : object
-        The predicted class, as it occurred in ``y``, the action, or the predicted number.
+        The predicted class, as it occurred in ``y``, the action, the predicted number, or a tuple of numbers.
     loss : float
         What the rule costs on the training rows.
     label : int
@@ -46,7 +46,7 @@ class Rule:
         What the tests of the rule cost under a `Budget`; 0 without one.
     values : tuple of float
         What each answer costs a row of the rule on average, where every row has costs of its own; of a policy, what
-        each action brings. Empty otherwise.
+        each action brings; of several numbers, these times the roots of their weights. Empty otherwise.
     survival : SurvivalCurve or None
         Of a survival tree: events, those at risk, and the curve of Kaplan and Meier.
     """
@@ -64,7 +64,7 @@ class Rule:
 
     def __str__(self) -> str:
         is_number = self.targets is not None or self.survival is not None
-        prediction = number(self.prediction) if is_number else self.prediction
+        prediction = number(self.prediction) if is_number else answer(self.prediction, ("",))
         if not self.conditions:
             return f"always {prediction}"
         texts = [str(condition) for condition in self.conditions]
@@ -140,6 +140,11 @@ class RuleSet(Sequence[Rule]):
     def are_curves(self) -> bool:
         """Whether the rules have curves of survival, and their answers are risks."""
         return self.rules[0].survival is not None
+
+    @property
+    def are_vectors(self) -> bool:
+        """Whether the answers are several numbers at once."""
+        return isinstance(self.rules[0].prediction, tuple)
 
     def by_support(self) -> RuleSet:
         """The same rules, the heaviest first."""

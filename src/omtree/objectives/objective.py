@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -39,6 +39,8 @@ class RuleStatistics:
         What all rows of the rule cost under each answer, where costs are given by row; empty otherwise.
     lifetimes : Lifetimes or None
         Times to an event, where the target is that.
+    outputs, output_weights : arrays of float or None
+        Where there are several numbers at once, these of every sample, and what each of them counts.
     """
 
     class_weights: FloatArray = field(default_factory=lambda: _NOTHING)
@@ -47,12 +49,17 @@ class RuleStatistics:
     weights: FloatArray = field(default_factory=lambda: _NOTHING)
     charges: FloatArray = field(default_factory=lambda: _NOTHING)
     lifetimes: Lifetimes | None = None
+    outputs: FloatArray | None = None
+    output_weights: FloatArray | None = None
 
     @classmethod
     def of_samples(cls, target: Target, weight: FloatArray, samples: Any) -> RuleStatistics:
         """Of some samples, positions or a mask, whose target is a number or a time to an event."""
         lifetimes = None if target.lifetimes is None else target.lifetimes.take(samples)
-        return cls(targets=target.values[samples], weights=weight[samples], lifetimes=lifetimes)
+        found = cls(targets=target.values[samples], weights=weight[samples], lifetimes=lifetimes)
+        if target.outputs is not None:
+            found = replace(found, outputs=target.outputs[samples], output_weights=target.output_weights)
+        return found
 
     @property
     def weight(self) -> float:

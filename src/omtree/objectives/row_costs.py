@@ -39,4 +39,10 @@ class Regret(RowCosts):
     unit = "regret"
 
 
+class JointErrors(RowCosts):
+    """The sum over the rows of how many of several targets the answer of their rule is wrong about."""
+
+    unit = "count of errors"
+
+
 objective = RowCosts

@@ -84,6 +84,25 @@ class MomentLoss:
 
 
 @dataclass(frozen=True)
+class SquaresLoss:
+    """Squared distances of several targets from their means, from their weight, their sums and that of all squares.
+
+    Attributes
+    ----------
+    n_targets : int
+    """
+
+    n_targets: int
+    n_labels: ClassVar[int] = 1
+    refines: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
+
+    def native(self) -> Formula:
+        """What the kernel is told."""
+        return "squares", self.n_targets + 2, 1, 1, np.empty(0)
+
+
+@dataclass(frozen=True)
 class HazardLoss:
     """Half the deviance of a hazard that is proportional to that of all rows, from four sums.
 
@@ -144,4 +163,4 @@ class RowLoss:
         return "rows", self.function, self.n_labels
 
 
-Loss = LinearLoss | ImpurityLoss | MomentLoss | HazardLoss | SampleLoss | RowLoss
+Loss = LinearLoss | ImpurityLoss | MomentLoss | SquaresLoss | HazardLoss | SampleLoss | RowLoss

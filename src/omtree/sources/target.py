@@ -39,6 +39,10 @@ class Target:
         best one then, and `labels` the actions that were taken, or the best ones where that is not known.
     lifetimes : Lifetimes or None
         Times to an event; `values` are then how much more happened to a sample than to be expected.
+    outputs : array of float, shape (n_samples, n_targets), or None
+        Several numbers at once; `values` are then where a sample lies in the direction in which they differ most.
+    output_weights : array of float, shape (n_targets,), or None
+        What the squared distances of each of them are multiplied by.
     """
 
     classes: npt.NDArray[Any]
@@ -47,6 +51,8 @@ class Target:
     charges: FloatArray | None = None
     rewards: FloatArray | None = None
     lifetimes: Lifetimes | None = None
+    outputs: FloatArray | None = None
+    output_weights: FloatArray | None = None
 
     @classmethod
     def of_classes(cls, y: Any, positive: Any = None, costs: Any = None) -> Target:
@@ -77,6 +83,15 @@ class Target:
         return cls(np.empty(0), np.empty(0, dtype=np.intp), lifetimes.above, lifetimes=lifetimes)
 
     @classmethod
+    def of_outputs(cls, outputs: FloatArray, weights: FloatArray) -> Target:
+        """Several numbers at once."""
+        scaled = (outputs - outputs.mean(axis=0)) * np.sqrt(weights)
+        direction = np.linalg.eigh(scaled.T @ scaled)[1][:, -1]
+        direction = direction * np.sign(direction[np.abs(direction).argmax()])
+        nothing = np.empty(0, dtype=np.intp)
+        return cls(np.empty(0), nothing, scaled @ direction, outputs=outputs, output_weights=weights)
+
+    @classmethod
     def of_actions(
         cls, actions: npt.NDArray[Any], rewards: FloatArray, taken: npt.NDArray[np.intp] | None = None
     ) -> Target:
@@ -102,7 +117,9 @@ class Target:
         """The target of some of the samples."""
         if self.is_number:
             lifetimes = None if self.lifetimes is None else self.lifetimes.take(samples)
-            return Target(self.classes, self.labels, self.values[samples], lifetimes=lifetimes)
+            outputs = None if self.outputs is None else self.outputs[samples]
+            values = self.values[samples]
+            return Target(self.classes, self.labels, values, None, None, lifetimes, outputs, self.output_weights)
         charges = None if self.charges is None else self.charges[samples]
         rewards = None if self.rewards is None else self.rewards[samples]
         return Target(self.classes, self.labels[samples], self.values, charges, rewards)

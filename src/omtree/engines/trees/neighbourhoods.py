@@ -21,7 +21,7 @@ from omtree.deadline import Deadline
 from omtree.engines.trees.splits import Splits, family_of, order_of
 from omtree.problem.graph import Categories, Condition
 from omtree.problem.judge import make_judge
-from omtree.problem.losses import HazardLoss, ImpurityLoss, LinearLoss, MomentLoss
+from omtree.problem.losses import HazardLoss, ImpurityLoss, LinearLoss, MomentLoss, SquaresLoss
 from omtree.problem.problem import Node, Problem
 
 #: Random changes without a gain after which a search ends.
@@ -58,7 +58,7 @@ class Improved:
 
 def applies(problem: Problem) -> bool:
     """Whether the loss is one that neighbourhoods know, of rows that are in memory."""
-    known = isinstance(problem.loss, LinearLoss | ImpurityLoss | MomentLoss | HazardLoss)
+    known = isinstance(problem.loss, LinearLoss | ImpurityLoss | MomentLoss | HazardLoss | SquaresLoss)
     return known and problem.counts is None and len(problem.graph.levels) > 0 and problem.table.n_rows > 0
 
 
@@ -186,6 +186,8 @@ def _sums(problem: Problem) -> tuple[str, FloatArray, bool]:
         return loss.kind, np.ascontiguousarray(statistics[:, :2]), True
     if isinstance(loss, HazardLoss):
         return "hazard", np.ascontiguousarray(statistics[:, :3]), True
+    if isinstance(loss, SquaresLoss):
+        return "squares", np.ascontiguousarray(statistics[:, :-1]), True
     assert isinstance(loss, ImpurityLoss)
     return loss.kind, np.ascontiguousarray(statistics), False
 

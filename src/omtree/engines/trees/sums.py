@@ -12,7 +12,7 @@ from omtree.deadline import Deadline
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import Report, problem_task
-from omtree.problem.losses import LinearLoss, MomentLoss
+from omtree.problem.losses import LinearLoss, Loss, MomentLoss, SquaresLoss
 from omtree.problem.problem import Problem
 
 #: Poisson losses below this part of the mean are differences that sums of logarithms lose the digits of.
@@ -38,8 +38,8 @@ def solve_sums(
     Parameters
     ----------
     problem : Problem
-        Its loss is a `MomentLoss`, or a `LinearLoss` of rows whose statistics are no weights, under no limits but the
-        support of a leaf.
+        Its loss is a `MomentLoss`, a `SquaresLoss`, or a `LinearLoss` of rows whose statistics are no weights, under no
+        limits but the support of a leaf.
     splits : {"multiway", "binary"}
         Multiway trees are binary where no feature has more than two values.
     n_jobs : int
@@ -94,10 +94,16 @@ def solve_sums(
     answer = _native.search_sums(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         np.ascontiguousarray(statistics, dtype=np.float64),
-        problem.loss.kind if isinstance(problem.loss, MomentLoss) else "least",
+        _kind(problem.loss),
         task,
     )
     return None if answer is None else solution_of(answer, columns, features, categories, started)
+
+
+def _kind(loss: Loss) -> str:
+    if isinstance(loss, MomentLoss):
+        return loss.kind
+    return "squared" if isinstance(loss, SquaresLoss) else "least"
 
 
 def _sums(problem: Problem) -> FloatArray | None:
@@ -105,6 +111,8 @@ def _sums(problem: Problem) -> FloatArray | None:
     loss, table = problem.loss, problem.table
     if isinstance(loss, LinearLoss) and table.row_weight is not None and 1 < loss.n_labels <= MOST_LABELS:
         return np.column_stack([table.row_weight, table.statistics @ loss.costs, np.zeros(table.n_rows)])
+    if isinstance(loss, SquaresLoss):
+        return table.statistics
     if not isinstance(loss, MomentLoss):
         return None
     weight, above, excess = table.statistics.T
