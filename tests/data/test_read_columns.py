@@ -179,7 +179,7 @@ def test_bad_choices_of_kinds(kinds, message):
         (np.zeros(3), ValueError, "Reshape your data"),
         (np.zeros((2, 2, 2)), ValueError, "dim"),
         (np.array([[1j]]), ValueError, "Complex data not supported"),
-        (sparse.eye_array(3, format="csr"), TypeError, "[Ss]parse"),
+        (sparse.csr_array(np.eye(3)), TypeError, "[Ss]parse"),
     ],
 )
 def test_what_is_refused(X, error, message):

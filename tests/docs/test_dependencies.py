@@ -58,3 +58,12 @@ def test_importing_loads_nothing() -> None:
     heavy = declared() | {"pandas", "polars", "pyarrow", "matplotlib", "dask", "duckdb", "onnx", "starlette"}
     assert not first & (heavy | {"typer", "rich"})
     assert not then & heavy
+
+
+def test_the_oldest_versions_are_those_declared() -> None:
+    """`make test-oldest` installs the least version of every package that is declared, and not a later one."""
+    lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for requirement in PROJECT["dependencies"]:
+        name, least = requirement.split(">=")
+        assert pinned[name] == least or pinned[name].startswith(f"{least}.")
