@@ -37,6 +37,8 @@ from omtree.sources.samples import Training
 _TIME_SHARE = 0.85
 #: Share of that for binary trees where multiway ones are asked for: the best binary one is where these start.
 _BINARY_SHARE = 0.3
+#: Share of the time for trees over few cuts where the search over all of them will probably not end.
+_COARSE_SHARE = 0.3
 #: Most rows that a brief search walks along a view, a few tenths of a second; beyond so many cells, or levels, it would
 #: not come far.
 BRIEF_WORK, BRIEF_CELLS, BRIEF_DEPTH = 1e8, 1_000_000, 4
@@ -106,10 +108,18 @@ class ExactCuts:
     search: TreeSolver
     deadline: Deadline
 
-    def tree(self, features: tuple[Feature, ...], coarse: Callable[[], Refined]) -> Refined:
+    def tree(self, features: tuple[Feature, ...], coarse: Callable[[Deadline], Refined]) -> Refined:
         """The best tree over all cuts of these features, no worse than `coarse` gives where the time ends before."""
         views = views_of(self.training.columns, features, self.pose.categories)
-        found = self._search(views)
+        other = None
+        if self._in_two or math.isinf(self.deadline.remaining):
+            found = self._search(views)
+        else:
+            # Most multiway searches end within a moment or not at all, and few cuts give the better trees then.
+            found = self._search(views, BRIEF_WORK)
+            if found.status == "stopped":
+                other = coarse(self.deadline.share(_COARSE_SHARE))
+                found = self._search(views)
         if found.tree is None:
             raise InfeasibleError(f"No leaf can have a weight of {self.pose.min_support:g}; lower min_samples_leaf.")
         changed, root = with_cuts(features, raw_tree(found.tree, views))
@@ -123,7 +133,7 @@ class ExactCuts:
         best = Refined(problem, TreeAnswer(solution, root, problem.max_leaves, sizes, fewest=False), 1)
         if status in ("optimal", "gap_reached", "interrupted"):
             return best
-        other = coarse()
+        other = coarse(self.deadline.share(1.0)) if other is None else other
         bound = min(found.bound, other.answer.solution.value)
         known = replace(solution, bound=bound, seconds={**seconds, **other.answer.solution.seconds})
         if other.answer.solution.value >= found.value:
@@ -134,10 +144,14 @@ class ExactCuts:
             known = replace(known, status="optimal")
         return replace(other, answer=replace(other.answer, solution=known))
 
-    def _search(self, views: list[View]) -> CutSolution:
+    @property
+    def _in_two(self) -> bool:
+        return self.search.splits == "binary" or self.search.max_children == 2
+
+    def _search(self, views: list[View], work: float = math.inf) -> CutSolution:
         limit = self.deadline.share(_TIME_SHARE)
-        in_two = self.search.splits == "binary" or self.search.max_children == 2
-        return _solve(self.training, self.pose, self.objective, views, limit, multiway=not in_two)
+        multiway = not self._in_two
+        return _solve(self.training, self.pose, self.objective, views, limit, multiway=multiway, work=work)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -34,7 +33,7 @@ from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTrees
 from omtree.fit.representable import check_losses
 from omtree.fit.search_space import search_space
-from omtree.fit.thresholds import Solve, ThresholdSearch, cuts_in_words
+from omtree.fit.thresholds import Refined, Solve, ThresholdSearch, cuts_in_words
 from omtree.model.certificate import Certificate
 from omtree.model.rule_facts import Reader
 from omtree.model.rules import RuleSet
@@ -220,23 +219,21 @@ class Plan:
         )
         # The paper's thresholds are fixed quantiles.
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
-        thresholds = ThresholdSearch(
-            training,
-            pose,
-            n_bins,
-            deadline,
-            seed,
-            progress,
-            self._quick_trees(pose, objective, seed),
-            BriefSearch(pose, objective, self.splits, self.max_children) if self.leaf_price == 0 else None,
-        )
+        quick = self._quick_trees(pose, objective, seed)
+        brief = BriefSearch(pose, objective, self.splits, self.max_children) if self.leaf_price == 0 else None
+        thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress, quick, brief)
         if self.structure == "tree":
+            either = self._either(training, objective, search)
             if self._over_all_cuts(training, objective, setting):
-                coarse = ThresholdSearch(training, pose, self.n_bins, deadline, seed, progress)
+
+                def coarse(limit: Deadline) -> Refined:
+                    some = ThresholdSearch(training, pose, self.n_bins, limit, seed, progress, quick, brief)
+                    return some.tree(features, either)
+
                 exact = ExactCuts(training, pose, objective, search, deadline)
-                refined = exact.tree(features, partial(coarse.tree, features, search))
+                refined = exact.tree(features, coarse)
             else:
-                refined = thresholds.tree(features, self._either(training, objective, search))
+                refined = thresholds.tree(features, either)
             refined = with_fewest_leaves(refined, search, deadline)
             answer = refined.answer.after(deadline.elapsed)
             assert answer.root is not None
