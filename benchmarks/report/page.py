@@ -11,7 +11,18 @@ from benchmarks.report import sections
 from benchmarks.runner import ROOT
 
 #: Tables of the scripts beside the package, kept as they were printed.
-FRAGMENTS = ("engines", "rules", "trees", "cuts", "leaf_price", "accuracy", "objectives", "constraints", "disk")
+FRAGMENTS = (
+    "engines",
+    "rules",
+    "trees",
+    "cuts",
+    "leaf_price",
+    "alternatives",
+    "accuracy",
+    "objectives",
+    "constraints",
+    "disk",
+)
 SECTIONS: tuple[Callable[[list[dict[str, Any]], Path], str], ...] = (
     sections.small,
     sections.twenty,

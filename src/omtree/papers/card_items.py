@@ -57,7 +57,7 @@ ANNEX_IV: Sequence[Item] = (
     ("2(b)", "Design: general logic, key choices, what is optimised", ("model", "proof", "constraints"), True),
     ("2(c)", "System architecture and computing resources", ("reproduce",), True),
     ("2(d)", "Data: provenance, selection, labelling, cleaning", ("data",), True),
-    ("2(e)", "Human oversight measures", (), True),
+    ("2(e)", "Assessment of the human oversight measures needed", (), True),
     ("2(f)", "Changes determined in advance", (), True),
     (
         "2(g)",
@@ -68,14 +68,14 @@ ANNEX_IV: Sequence[Item] = (
     ("2(h)", "Cybersecurity measures", (), True),
     (
         "3",
-        "Capabilities and limits, accuracy by group, foreseeable risks, oversight",
+        "Capabilities and limits, accuracy by group, foreseeable risks, oversight, input data",
         ("figures", "groups", "limits"),
         True,
     ),
     ("4", "Why the measures of performance are appropriate", ("figures",), True),
     ("5", "Risk management system", (), True),
     ("6", "Changes through the lifecycle", (), True),
-    ("7", "Harmonised standards applied", (), True),
+    ("7", "Harmonised standards applied, or other solutions", (), True),
     ("8", "EU declaration of conformity", (), True),
     ("9", "Post-market monitoring", ("monitoring",), True),
 )

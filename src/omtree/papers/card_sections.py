@@ -234,7 +234,7 @@ def constraints(model: Any, evidence: Evidence) -> list[Block]:
         tested = model.audit(test.X, test.y, groups=test.groups) if named <= there else None
     lines = []
     for place, check in enumerate(trained):
-        line = [constraint_words(check, wanted), f"{check.sense} {_number(check.limit)}", _number(check.value)]
+        line = [constraint_words(check.name, wanted), f"{check.sense} {_number(check.limit)}", _number(check.value)]
         line.append("yes" if check.met else "NO")
         if tested is not None:
             line += [_number(tested[place].value), "yes" if tested[place].met else "NO"]
