@@ -21,8 +21,9 @@ from constraints.test_objects import ALL
 from helpers.model_zoo import SEEDS, model_and_rows
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.constraints import Budget
+from omtree.export.model_file import write_text
 from omtree.export.plain import from_plain, to_plain
-from omtree.export.saving import from_json, save, to_json, write_text
+from omtree.export.saving import from_json, save, to_json
 from omtree.objectives import Objective
 from omtree.objectives.quantile import Quantile
 from omtree.objectives.squared import Squared
@@ -357,7 +358,7 @@ def test_kill_in_the_middle(tmp_path):
     path = tmp_path / "model.json"
     write_text(path, "0" * 100_000)
     program = (
-        "from omtree.export.saving import write_text\n"
+        "from omtree.export.model_file import write_text\n"
         "print('ready', flush=True)\n"
         f"n = 0\nwhile True:\n    n = (n + 1) % 10\n    write_text({str(path)!r}, str(n) * 100_000)\n"
     )

@@ -20,12 +20,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         By default those of the process.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None and given[:1] == ["predict"]:
+        # In a process of its own nobody else needs pandas.
+        sys.meta_path.insert(0, _WithoutPandas())
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
     try:
-        from omtree.cli.commands import app
+        from omtree.cli.commands import only
 
-        code = app(args=given, prog_name="omtree", standalone_mode=False)
+        code = only(given[:1])(args=given, prog_name="omtree", standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:
             raise KeyboardInterrupt
@@ -39,6 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"omtree: {_sentence(fault)}", file=sys.stderr)
         return int(getattr(fault, "exit_code", 1))
+
+
+class _WithoutPandas:
+    """Hides pandas: pyarrow asks it about arrays wherever it can be imported, which takes longer than predictions."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not used for predictions.", name=name)
 
 
 def _sentence(fault: BaseException) -> str:

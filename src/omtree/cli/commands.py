@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -267,7 +268,7 @@ def predict(
 
     Example: omtree predict model.json new.csv --keep --out answers.csv
     """
-    from omtree.cli.use_commands import run_predict
+    from omtree.cli.predict_command import run_predict
 
     run_predict(model, data, out, probabilities, keep, _options(delimiter, missing, encoding), log)
 
@@ -510,3 +511,13 @@ def demo(
     from omtree.cli.demo import run_demo
 
     run_demo(out)
+
+
+def only(name: list[str]) -> typer.Typer:
+    """The command line with the one command of this name, or with all: making them takes longer than running one."""
+    asked = [each for each in app.registered_commands if each.callback is not None and [each.callback.__name__] == name]
+    if not asked:
+        return app
+    small = copy.copy(app)
+    small.registered_commands = asked
+    return small

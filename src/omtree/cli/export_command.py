@@ -89,7 +89,7 @@ def run_graph(model_path: str, out: str | None, features: tuple[str, ...]) -> No
 
 
 def _write(content: bytes, out: str | None) -> None:
-    from omtree.export.saving import write_bytes
+    from omtree.export.model_file import write_bytes
 
     if out is None:
         sys.stdout.buffer.write(content)

@@ -15,8 +15,9 @@ import pyarrow as pa
 from omtree.cli import terminal
 from omtree.cli.modelling import check_different, check_writable, load_model, read_answered, read_rows
 from omtree.cli.notes import Notes
+from omtree.cli.predict_command import write_answers
 from omtree.cli.tables import FileOptions, column_of
-from omtree.cli.use_commands import groups_in, named_target, show_constraints, write_answers
+from omtree.cli.use_commands import groups_in, named_target, show_constraints
 from omtree.data.wording import number
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def run_reasons(
     model_path: str, data: str | None, n: int, codes: str | None, out: str | None, options: FileOptions
 ) -> None:
     """Write the reasons for every row, or a table of codes to fill in."""
-    from omtree.export.saving import write_text
+    from omtree.export.model_file import write_text
     from omtree.model.reasons import table_to_fill
 
     check_writable(out)
@@ -55,7 +56,7 @@ def run_monitor(
     model_path: str, data: str, against: str | None, out: str | None, target: str | None, options: FileOptions
 ) -> bool:
     """Show what new rows say about a model; whether something is alarming."""
-    from omtree.export.saving import write_text
+    from omtree.export.model_file import write_text
     from omtree.papers.monitoring import monitor
 
     check_writable(out)
@@ -167,7 +168,7 @@ class CardRequest:
 
 def run_card(request: CardRequest) -> None:
     """Write the model card."""
-    from omtree.export.saving import write_text
+    from omtree.export.model_file import write_text
     from omtree.papers.card import Evidence, make_card
     from omtree.papers.card_pages import to_html, to_markdown
 

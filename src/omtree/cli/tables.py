@@ -21,9 +21,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.feather
-import pyarrow.json
-import pyarrow.parquet
 
 from omtree.cli.encodings import decode
 from omtree.cli.layout import Layout, find_layout
@@ -126,9 +123,13 @@ def _typed_table(content: bytes, name: str, notes: Notes | None) -> pa.Table | N
     """The table in a Parquet, Feather, Arrow, Excel or JSON file; None when it is none of them."""
     try:
         if content[:4] == b"PAR1":
-            return pyarrow.parquet.read_table(pa.BufferReader(content))
+            from pyarrow.parquet import read_table as read_parquet
+
+            return read_parquet(pa.BufferReader(content))
         if content[:6] == b"ARROW1" or content[:4] == b"FEA1":
-            return pyarrow.feather.read_table(pa.BufferReader(content))
+            from pyarrow.feather import read_table as read_feather
+
+            return read_feather(pa.BufferReader(content))
         if content[:4] == b"\xff\xff\xff\xff":
             return pa.ipc.open_stream(content).read_all()
     except (pa.ArrowException, OSError):
@@ -157,7 +158,9 @@ def _from_json(content: bytes, name: str) -> pa.Table:
             if not rows or not all(isinstance(row, dict) for row in rows):
                 raise ValueError(sentence)
             return pa.Table.from_pylist(rows)
-        return pyarrow.json.read_json(pa.BufferReader(text))
+        from pyarrow.json import read_json
+
+        return read_json(pa.BufferReader(text))
     except (ValueError, pa.ArrowException):
         raise ValueError(sentence) from None
 

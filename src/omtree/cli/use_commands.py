@@ -1,135 +1,30 @@
-"""``omtree predict``, ``explain``, ``audit`` and ``report``: what is done with a saved model and a table."""
+"""``omtree explain``, ``audit`` and ``report``: what is done with a saved model and a table."""
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
 import math
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from omtree.cli import terminal
-from omtree.cli.decision_log import DecisionLog
 from omtree.cli.modelling import (
     check_different,
     check_writable,
     load_model,
     read_answered,
     read_rows,
-    stays_on_disk,
 )
 from omtree.cli.notes import Notes
 from omtree.cli.tables import FileOptions
 from omtree.data.wording import amount, counts_rows, number, text_of
-from omtree.sources.disk.files import find_files
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
 
 #: Rows that `explain` shows when none are named.
 _FIRST_ROWS = 5
-
-
-def run_predict(
-    model_path: str,
-    data: str,
-    out: str | None,
-    probabilities: bool,
-    keep: bool,
-    options: FileOptions,
-    log_path: str | None = None,
-) -> None:
-    """Write one prediction per row; several files are answered one after the other."""
-    check_writable(out)
-    check_different({"the data": data, "the model": model_path, "--log": log_path, "--out": out})
-    _writer(out)  # complains early
-    model: Any = load_model(model_path)
-    if probabilities and "classes_" not in vars(model):
-        raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
-    if probabilities and "outputs_" in vars(model):
-        raise ValueError("--probabilities is for one target, and the model has several; leave it out.")
-    files = find_files([data]) if stays_on_disk(data) else [data]
-    log = None if log_path is None else DecisionLog(log_path, model_path, model)
-
-    def answers(file: str) -> pa.Table:
-        table, rows = read_rows(model, file, options)
-        columns: dict[str, Any] = {name: table[name] for name in table.column_names} if keep else {}
-        said = model.predict(rows)
-        if said.ndim == 2:
-            names = model.outputs_.names
-            found = {f"prediction {name}": pa.array(said[:, place].tolist()) for place, name in enumerate(names)}
-        else:
-            found = {"prediction": pa.array(said.tolist())}
-        if probabilities:
-            shares = model.predict_proba(rows)
-            found |= {f"probability {label}": pa.array(shares[:, i]) for i, label in enumerate(model.classes_.tolist())}
-        taken = sorted(set(columns) & set(found))
-        if taken:
-            raise ValueError(f"{file} has a column {taken[0]!r} already; leave out --keep, or rename it.")
-        if log is not None:
-            log.note(file, table, rows)
-        return pa.table({**columns, **found})
-
-    write_answers(map(answers, files), out)
-
-
-def write_answers(tables: Iterator[pa.Table], out: str | None) -> None:
-    """Write tables, one after the other, to a file or as CSV on the screen."""
-    if out is None:
-        _write_csv(tables, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        return
-    from omtree.export.saving import replacing
-
-    write = _writer(out)
-    with replacing(out) as file:
-        write(tables, file)
-
-
-def _writer(out: str | None) -> Callable[[Iterator[pa.Table], BinaryIO], None]:
-    """What writes a file of this name."""
-    suffix = "" if out is None else PurePath(out).suffix.lower()
-    if suffix in (".parquet", ".pq"):
-        return _write_parquet
-    if suffix == ".xlsx":
-        from omtree.cli.excel import write_excel
-
-        return write_excel
-    if suffix in ("", ".csv", ".txt"):
-        return _write_csv
-    raise ValueError(f"{out} is of no kind that predictions are written in; use .csv, .parquet or .xlsx.")
-
-
-def _write_parquet(tables: Iterator[pa.Table], file: BinaryIO) -> None:
-    first = next(tables)
-    with pyarrow.parquet.ParquetWriter(file, first.schema) as writer:
-        for table in itertools.chain([first], tables):
-            writer.write_table(table.cast(first.schema))
-
-
-def _write_csv(tables: Iterator[pa.Table], file: BinaryIO) -> None:
-    for place, table in enumerate(tables):
-        # Not pyarrow's writer, which puts every text in quotes.
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        if place == 0:
-            writer.writerow(table.column_names)
-        writer.writerows(zip(*(_cells(column) for column in table.columns), strict=True))
-        file.write(text.getvalue().encode("utf-8"))
-
-
-def _cells(column: pa.ChunkedArray) -> list[Any]:
-    cells: list[Any] = column.to_pylist()
-    return (
-        [None if cell is None else str(cell).lower() for cell in cells] if pa.types.is_boolean(column.type) else cells
-    )
 
 
 def run_explain(model_path: str, data: str, numbers: tuple[int, ...], options: FileOptions) -> None:

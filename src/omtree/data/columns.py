@@ -13,7 +13,6 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_pyarrow
-from sklearn.utils import check_array
 
 from omtree import _native
 from omtree.data.column import Column, Columns
@@ -101,7 +100,7 @@ def raw_columns(X: Any, only: Collection[str] | None = None) -> RawColumns:
         kept = _kept(labels, only)
         if not labels or not len(frame):
             # scikit-learn's own sentence for empty data.
-            check_array(np.empty(frame.shape), dtype=None)
+            _checked(np.empty(frame.shape))
         series = list(frame.iter_columns())
         read = [_from_series(series[place], str(labels[place])) for place in kept]
         return RawColumns(read, len(frame), [labels[place] for place in kept], True)
@@ -154,15 +153,29 @@ def is_number_matrix(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "iuf"
 
 
+def one_column(y: Any, *, warn: bool = True) -> npt.NDArray[Any]:
+    """One dimension, or scikit-learn's complaint; imported here, since rows are predicted without it."""
+    from sklearn.utils.validation import column_or_1d
+
+    return np.asarray(column_or_1d(y, warn=warn))
+
+
+def _checked(X: Any) -> npt.NDArray[Any]:
+    """An array as scikit-learn wants it; imported where it is needed, since predicting from a file takes less time."""
+    from sklearn.utils import check_array
+
+    return cast(npt.NDArray[Any], check_array(X, dtype=None, ensure_all_finite=False))
+
+
 def _as_array(X: Any) -> npt.NDArray[Any]:
     """A two-dimensional array of at least one row and column, or the error scikit-learn gives."""
     if is_number_matrix(X):
         return cast(npt.NDArray[Any], X)
-    array = check_array(X, dtype=None, ensure_all_finite=False)
+    array = _checked(X)
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
         # A list of mixed rows: numpy would turn its numbers into text.
         array = np.asarray(X, dtype=object)
-    return cast(npt.NDArray[Any], array)
+    return array
 
 
 def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:

@@ -19,11 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.constraints.audit import Checks
-from omtree.data.column import Columns
 from omtree.data.columns import as_row, check_labels, is_number_matrix
 from omtree.data.parsing.reading import ColumnReading
-from omtree.data.parsing.understand import given_readings, read_again
-from omtree.data.table import UNKNOWN, CodeArray, FloatArray
+from omtree.data.parsing.understand import given_readings
+from omtree.data.table import FloatArray
 from omtree.data.wording import counts_rows
 from omtree.deadline import Deadline
 from omtree.estimators.expert import Expert
@@ -35,6 +34,7 @@ from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation
 from omtree.fit.stability import Stability, stability_of
 from omtree.fit.workbench import Workbench
+from omtree.model.answering import Answering, asked_features, check_there
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import code_shares
 from omtree.model.contributions import Contributions
@@ -53,7 +53,7 @@ from omtree.sources.samples import Training
 from omtree.sources.target import check_numbers, check_weights
 
 
-class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
+class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
     """Which rule answers for a row, and smaller models of the same family."""
 
     n_features_in_: int
@@ -273,10 +273,7 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
         """
         if is_dask(X):
             return self._lazily(X, "apply")  # type: ignore[no-any-return]
-        codes = self._encode(X)
-        if self.tree_ is not None and self.certificate_.structure == "tree":
-            return self.tree_.apply(codes)
-        return self.rules_.assign(codes)
+        return self._owners(X)
 
     def matches(self, X: Any) -> npt.NDArray[np.intp]:
         """How many rules each row meets; one for every training row.
@@ -371,27 +368,17 @@ class OptimalTreeBase(Expert, Contributions, FitParameters, ModelFaces, Exports,
         tags.input_tags.allow_nan = True
         return tags
 
-    def _encode(self, X: Any) -> CodeArray:
-        """The codes of every row in the features that the model asks about; the others are left blank."""
+    @property
+    def _walks(self) -> bool:
+        return self.certificate_.structure == "tree"
+
+    def _by_name(self, X: Any, wanted: list[str]) -> bool:
         check_is_fitted(self, "certificate_")
-        columns = self._read(X, self._asked_columns())
-        codes = np.full((len(self.rules_.features), columns.n_samples), UNKNOWN, dtype=np.uint8)
-        for position in asked_features(self.rules_, self.tree_):
-            feature = self.rules_.features[position]
-            feature.encode(columns[feature.column], out=codes[position])
-        return codes
+        return check_new_rows(self, X, wanted)
 
     def _asked_columns(self) -> set[int]:
-        """The positions, among the columns of the training table, of those that the model asks about."""
-        of_column = [place for place, reading in enumerate(self.reading_) for _ in reading.names]
-        features = self.rules_.features
-        return {of_column[features[position].column] for position in asked_features(self.rules_, self.tree_)}
-
-    def _read(self, X: Any, wanted: set[int]) -> Columns:
-        """Some columns of new rows, read as those of the training rows were."""
         check_is_fitted(self, "certificate_")
-        by_name = check_new_rows(self, X, [self.reading_[place].name for place in sorted(wanted)])
-        return read_again(X, self.reading_, wanted, by_name=by_name)
+        return super()._asked_columns()
 
 
 def is_elsewhere(X: Any) -> bool:
@@ -399,22 +386,11 @@ def is_elsewhere(X: Any) -> bool:
     return is_scan(X) or is_dask(X)
 
 
-def asked_features(rules: RuleSet, tree: Tree | None) -> list[int]:
-    """The positions of the features that occur in a condition, or in a node."""
-    nodes = () if tree is None else tree.nodes
-    tested = {node.feature for node in nodes if node.feature is not None}
-    return sorted(tested | {condition.feature for rule in rules for condition in rule.conditions})
-
-
 def check_new_rows(estimator: OptimalTreeBase, X: Any, wanted: Sequence[str]) -> bool:
     """Whether columns are to be found by name: those that are needed have to be there; else the number has to match."""
     labels = list(row) if (row := as_row(X)) is not None else check_labels(X) if is_into_dataframe(X) else None
     if labels is not None and "feature_names_in_" in vars(estimator):
-        names = set(map(str, labels))
-        absent = [name for name in wanted if name not in names]
-        if absent:
-            more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-            raise ValueError(f"X lacks the column {absent[0]!r}{more}, which the model asks about.")
+        check_there(labels, wanted)
         return True
     if row is not None:
         raise ValueError("The model was fitted to columns without names; give rows as an array.")

@@ -15,6 +15,7 @@ from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.near import costs_near
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
+from omtree.model.answering import answered_classes, class_order
 from omtree.model.shares import class_shares
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
@@ -281,8 +282,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     @property
     def _class_order(self) -> npt.NDArray[np.intp]:
         """The position in ``classes_`` of each class as the rules have them."""
-        known = self.classes_.tolist()
-        return np.array([known.index(label) for label in self.rules_.classes], dtype=np.intp)
+        return class_order(self.classes_, self.rules_)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row.
@@ -302,7 +302,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         outputs: JointClasses | None = vars(self).get("outputs_")
         if outputs is not None:
             return outputs.answers(np.array([rule.label for rule in self.rules_])[rule])
-        return np.asarray(self.classes_[self._class_order[[rule.label for rule in self.rules_]][rule]])
+        return answered_classes(self.classes_, self.rules_, rule)
 
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """The share of each class in the training weight of the row's rule, after smoothing.

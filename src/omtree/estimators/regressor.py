@@ -14,6 +14,7 @@ from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, parameter
+from omtree.model.answering import answered_numbers
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.squares import Squares
 from omtree.sources.answered import answered
@@ -194,8 +195,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         """
         if is_dask(X):
             return self._lazily(X, "predict")  # type: ignore[no-any-return]
-        rule = self.apply(X)
-        return np.asarray(np.array([rule.prediction for rule in self.rules_], dtype=np.float64)[rule])
+        return answered_numbers(self.rules_, self.apply(X))
 
     def _positions(self, y: Any) -> npt.NDArray[Any]:
         """The target as constraints see it; those that look at it are refused with several targets."""

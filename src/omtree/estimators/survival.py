@@ -11,6 +11,7 @@ from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator
+from omtree.model.answering import answered_numbers
 from omtree.model.expectation import EXPLAINED
 from omtree.model.survival_curve import StepFunction, SurvivalCurve
 from omtree.model.survival_scores import Censoring, concordance, integrated_brier
@@ -130,8 +131,7 @@ class OptimalSurvivalTree(OptimalTreeBase):
         -------
         array of float, shape (n_samples,)
         """
-        rule = self.apply(X)
-        return np.array([rule.prediction for rule in self.rules_], dtype=np.float64)[rule]
+        return answered_numbers(self.rules_, self.apply(X))
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> npt.NDArray[Any]:
         """The share of rows like each that have not had the event by a time.

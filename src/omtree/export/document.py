@@ -16,21 +16,24 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from omtree.constraints import ConstraintCheck
 from omtree.constraints.constraint import Level
-from omtree.data.table import MAX_CODES, Feature, Kind, Pooled, Unit
+from omtree.data.table import Feature
 from omtree.estimators.parameters import check_parameters
+from omtree.export.document_features import classes_in, feature_out, features_in, text, type_name
 from omtree.export.document_model import model_in, model_out
 from omtree.export.document_readings import reading_out, readings_in
+from omtree.export.model_file import FORMAT, VERSION
 from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
 from omtree.export.policy_part import value_in, value_out
 from omtree.export.schema import made
 from omtree.export.validation import validation_in, validation_out
+from omtree.model.answering import asked_features
 from omtree.model.assurance import Assurance
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import shares_in
@@ -48,11 +51,6 @@ _KINDS = {
     "OptimalPolicyTree": "policy",
     "OptimalSurvivalTree": "survival",
 }
-FORMAT = "omtree-model"
-VERSION = 2
-
-_CLASS_TYPES = {"bool", "object", "str", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
-_CLASS_TYPES |= {"float16", "float32", "float64"}
 
 
 def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]:
@@ -82,9 +80,9 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
             "target": vars(model).get("target_name_"),
         },
         "outputs": _outputs_out(vars(model).get("outputs_")),
-        "classes": None if classes is None else {"type": _type_name(classes), "values": to_plain(classes)},
+        "classes": None if classes is None else {"type": type_name(classes), "values": to_plain(classes)},
         "features": [
-            _feature_out(feature, place in asked or feature.ordered)
+            feature_out(feature, place in asked or feature.ordered)
             for place, feature in enumerate(model.rules_.features)
         ],
         "graph": {
@@ -98,19 +96,15 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
         "mean_weight": float(vars(model).get("_mean_weight", 1.0)),
         "validation": validation_out(model),
         "policy": value_out(vars(model).get("value_")),
-        "origin": {name: str(text) for name, text in vars(model).get("origin_", {}).items()},
+        "origin": {name: str(value) for name, value in vars(model).get("origin_", {}).items()},
     }
 
 
 def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     """The model behind a document of the current version; errors are those of Python where it makes no sense."""
-    classes = _classes_in(document["classes"])
+    classes = classes_in(document["classes"])
     readings = readings_in(document["columns"])
-    n_columns = sum(len(reading.names) for reading in readings)
-    features = tuple(_feature_in(each, n_columns) for each in listed(document["features"]))
-    names = [name for reading in readings for name in reading.names]
-    if any(names[feature.column] != feature.name for feature in features):
-        raise ValueError("a feature has the name of another column")
+    features = features_in(document, readings)
     model: OptimalTreeBase = _estimator(document["kind"])
     parameters = {name: from_plain(value) for name, value in document["parameters"].items()}
     known = {name: value for name, value in parameters.items() if name in model.get_params(deep=False)}
@@ -124,14 +118,14 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
 
     model.n_features_in_ = whole(document["columns"]["count"])
     if document["columns"]["names"] is not None:
-        model.feature_names_in_ = np.array([_text(name) for name in listed(document["columns"]["names"])], dtype=object)
+        model.feature_names_in_ = np.array([text(name) for name in listed(document["columns"]["names"])], dtype=object)
         if len(model.feature_names_in_) != model.n_features_in_:
             raise ValueError("the names of the columns are not as many as the columns")
     model._kinds = from_plain(document["columns"]["kinds"])
     model.reading_ = readings
     model.notes_ = [note for reading in readings for note in reading.notes]
     if document["columns"]["target"] is not None:
-        model.target_name_ = _text(document["columns"]["target"])
+        model.target_name_ = text(document["columns"]["target"])
     if document["kind"] == "survival":
         curves = [rule["survival"] for rule in listed(document["model"]["rules"])]
         model.event_times_ = np.unique([number(time) for curve in curves for time in listed(curve[2])])
@@ -159,7 +153,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     if document.get("validation") is not None:
         validation_in(document["validation"], model)
     if document.get("origin"):
-        model.origin_ = {_text(name): _text(text) for name, text in document["origin"].items()}
+        model.origin_ = {text(name): text(value) for name, value in document["origin"].items()}
     if model.certificate_.structure == "tree" and model.tree_ is None:
         raise ValueError("the certificate speaks of a tree and there is none")
     return model
@@ -191,25 +185,10 @@ def _parameters(model: OptimalTreeBase) -> dict[str, Any]:
     return written
 
 
-def _type_name(classes: npt.NDArray[Any]) -> str:
-    return "str" if classes.dtype.kind == "U" else classes.dtype.name
-
-
-def _classes_in(document: Mapping[str, Any] | None) -> npt.NDArray[Any] | None:
-    if document is None:
-        return None
-    if document["type"] not in _CLASS_TYPES:
-        raise ValueError(f"{document['type']!r} is no type of classes")
-    values = from_plain(document["values"])
-    if not values or not all(isinstance(value, (bool, int, float, str)) for value in values):
-        raise ValueError("the classes are not values")
-    return np.array(values, dtype=document["type"])
-
-
 def _outputs_out(outputs: JointClasses | NumberTargets | None) -> Any:
     """The targets of a model of several: name and classes, or weight, of each."""
     if isinstance(outputs, JointClasses):
-        return [[name, _type_name(own), to_plain(own)] for name, own in outputs.named]
+        return [[name, type_name(own), to_plain(own)] for name, own in outputs.named]
     return None if outputs is None else list(map(list, zip(outputs.names, outputs.weights, strict=True)))
 
 
@@ -217,12 +196,12 @@ def _outputs_in(document: Any, classes: npt.NDArray[Any] | None) -> JointClasses
     names, of_each = [], []
     if classes is None:
         pairs = [listed(entry) for entry in listed(document)]
-        return NumberTargets(tuple(_text(name) for name, _ in pairs), tuple(number(weight) for _, weight in pairs))
+        return NumberTargets(tuple(text(name) for name, _ in pairs), tuple(number(weight) for _, weight in pairs))
     for entry in listed(document):
         name, kind, values = listed(entry)
-        own = _classes_in({"type": kind, "values": values})
+        own = classes_in({"type": kind, "values": values})
         assert own is not None
-        names.append(_text(name))
+        names.append(text(name))
         of_each.append(own)
     found = JointClasses(names, of_each)
     if classes is None or math.prod(map(len, of_each)) != len(classes) or found.texts != classes.tolist():
@@ -232,77 +211,12 @@ def _outputs_in(document: Any, classes: npt.NDArray[Any] | None) -> JointClasses
 
 def _asked(model: OptimalTreeBase, family: TreeFamily | None) -> set[int]:
     """The features that a condition is on, in the model or in a tree of another size."""
-    from omtree.estimators.base import asked_features
-
     asked = set(asked_features(model.rules_, model.tree_))
     if family is not None:
         for leaves in range(1, len(family) + 1):
             tree = family.tree(leaves)
             asked.update(asked_features(tree.rules, tree))
     return asked
-
-
-def _feature_out(feature: Feature, asked: bool) -> dict[str, Any]:
-    levels: list[Any] | None = None
-    if feature.levels is not None:
-        levels = [_level_out(level, place, asked) for place, level in enumerate(feature.levels)]
-    return {
-        "name": feature.name,
-        "column": feature.column,
-        "kind": feature.kind,
-        "missing": feature.has_missing,
-        "thresholds": None if feature.thresholds is None else to_plain(feature.thresholds),
-        "levels": levels,
-        "target_order": to_plain(feature.target_order),
-        "unit": feature.unit,
-        "pair": to_plain(feature.pair),
-    }
-
-
-def _level_out(level: Any, place: int, asked: bool) -> Any:
-    """A level; texts that no condition names, and the values in a rest, may be nobody's business."""
-    if isinstance(level, Pooled):
-        members = [] if level.rest or not asked else sorted(map(to_plain, level.members), key=str)
-        return {"pooled": members, "text": level.text if asked else f"value {place + 1}", "rest": level.rest}
-    if isinstance(level, str) and not asked:
-        return {"pooled": [], "text": f"value {place + 1}", "rest": False}
-    return to_plain(level)
-
-
-def _feature_in(document: Mapping[str, Any], n_columns: int) -> Feature:
-    name, kind, missing = _text(document["name"]), document["kind"], document["missing"]
-    if kind not in get_args(Kind) or not isinstance(missing, bool):
-        raise ValueError(f"feature {name!r} is of no known kind")
-    thresholds = levels = order = None
-    if kind == "numeric":
-        thresholds = np.array([number(cut) for cut in listed(document["thresholds"])], dtype=np.float64)
-        if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0).any():
-            raise ValueError(f"the thresholds of {name!r} do not increase")
-        n_values = len(thresholds) + 1
-    else:
-        levels = tuple(_level_in(level) for level in listed(document["levels"]))
-        n_values = len(levels)
-    n_codes = n_values + missing
-    if not 0 < n_codes <= MAX_CODES:
-        raise ValueError(f"feature {name!r} has {n_codes} values")
-    if document["target_order"] is not None:
-        order = tuple(whole(code, n_codes) for code in listed(document["target_order"]))
-    column = whole(document["column"], n_columns)
-    unit, pair = document.get("unit", ""), document.get("pair")
-    if unit not in get_args(Unit) or (pair is not None and len(listed(pair)) != 2):
-        raise ValueError(f"feature {name!r} is of no known unit")
-    pair = None if pair is None else (number(pair[0]), number(pair[1]))
-    return Feature(name, column, kind, n_values, missing, thresholds, levels, order, unit, pair)
-
-
-def _level_in(level: Any) -> Any:
-    if isinstance(level, dict) and "pooled" in level:
-        rest = bool(level.get("rest", False))
-        return Pooled(frozenset(from_plain(level["pooled"])), str(level.get("text", "(other)")), rest)
-    value = from_plain(level)
-    if value is None or isinstance(value, (list, dict)):
-        raise ValueError(f"{level!r} is no level")
-    return value
 
 
 def _sizes_out(family: TreeFamily) -> dict[str, Any]:
@@ -347,9 +261,3 @@ def _certificate_in(document: Sequence[Any]) -> Certificate:
     if math.isnan(certificate.bound) or not all(map(math.isfinite, (*finite_ones, *certificate.seconds.values()))):
         raise ValueError("the certificate has no numbers")
     return certificate
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not a text")
-    return value

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from omtree.data.table import CodeArray
 from omtree.model.rule_facts import Reader, TargetSummary
 from omtree.model.rules import RuleSet, in_words, rule_of_rows
 from omtree.problem.graph import Condition
 from omtree.problem.problem import Node, Path
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 #: The spread of a numeric target over several rules.
 Summary = Callable[[Sequence[int]], TargetSummary | None]
@@ -194,6 +197,8 @@ class Tree:
         visits = [(node.index, rows) for node, rows in self._walk(codes)]
         rows = np.concatenate([rows for _, rows in visits])
         columns = np.repeat([index for index, _ in visits], [len(rows) for _, rows in visits])
+        from scipy.sparse import csr_matrix
+
         return csr_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(codes.shape[1], len(self.nodes)))
 
     def __str__(self) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import column_or_1d
 
+from omtree.data.columns import one_column
 from omtree.data.table import FloatArray
 
 Flags = npt.NDArray[np.bool_]
@@ -134,7 +134,7 @@ def _fields(y: Any) -> tuple[Any, Any]:
 
 def _numbers(values: Any, name: str) -> FloatArray:
     try:
-        numbers = np.ascontiguousarray(column_or_1d(values), dtype=np.float64)
+        numbers = np.ascontiguousarray(one_column(values, warn=False), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} has entries that are not numbers; give one number per row.") from None
     if not np.isfinite(numbers).all():
@@ -143,7 +143,7 @@ def _numbers(values: Any, name: str) -> FloatArray:
 
 
 def _flags(values: Any) -> Flags:
-    flags = column_or_1d(values)
+    flags = one_column(values, warn=False)
     if flags.dtype.kind == "b":
         return np.asarray(flags)
     try:

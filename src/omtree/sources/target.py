@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
+from omtree.data.columns import one_column
 from omtree.data.table import FloatArray, Table
 from omtree.sources.lifetimes import Lifetimes
 
@@ -153,7 +152,7 @@ def check_numbers(y: Any) -> FloatArray:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iuf"
-    values = y if plain else column_or_1d(y, warn=True)
+    values = y if plain else one_column(y)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported as a target; give real numbers.")
     try:
@@ -235,7 +234,7 @@ def encode_labels(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biufUO"
-    labels = y if plain else column_or_1d(y, warn=True)
+    labels = y if plain else one_column(y)
     if labels.dtype.kind == "O":
         cells = labels.tolist()
         texts = set(cells) if set(map(type, cells)) == {str} else None
@@ -258,6 +257,8 @@ def encode_labels(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
             classes = (np.flatnonzero(present) + low).astype(labels.dtype)
             return classes, (np.cumsum(present) - 1)[offsets]
     try:
+        from sklearn.utils.multiclass import check_classification_targets
+
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
