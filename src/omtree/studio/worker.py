@@ -20,7 +20,7 @@ from omtree.studio.view import view_of
 from omtree.studio.wishes import Wishes
 
 #: Seconds until the first tree is shown, whatever it is.
-QUICK = 0.08
+QUICK = 0.15
 _FOLDS = 5
 _NO_TIME = (
     "The time did not suffice to find out what to expect of each size on new rows; start the studio with a larger "
