@@ -84,6 +84,31 @@ def test_survival_from_a_file(table: Path, tmp_path: Path) -> None:
     assert "Survival in the leaves" in Path(report).read_text(encoding="utf-8")
 
 
+def test_both_are_tried_on_a_file_of_their_own(table: Path, tmp_path: Path) -> None:
+    """--test says what the risks and the actions are worth on rows that the model has not seen, as Python does."""
+    rows = pd.read_csv(table)
+    new = tmp_path / "new.csv"
+    rows[200:].to_csv(new, index=False)
+    rows[:200].to_csv(table, index=False)
+    out = str(tmp_path / "model.json")
+    drop = [part for name in ("given", "result", "chance") for part in ("--drop", name)]
+    columns = ["--time", "days", "--event", "died", *drop, "--depth", "1", "--test", str(new), "--out", out]
+    code, said = run("fit", str(table), "--task", "survival", *columns)
+    assert code == 0, said
+    y = np.zeros(100, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rows["died"][200:] == "yes", rows["days"][200:]
+    assert f"concordance {load(out).score(rows[200:], y):.3f}" in said
+    columns = ["--treatment", "given", "--outcome", "result", "--propensity", "chance", "--test", str(new)]
+    columns += ["--drop", "days", "--drop", "died", "--depth", "1"]
+    code, said = run("fit", str(table), "--task", "policy", *columns)
+    assert code == 0, said
+    assert f"on {new}: mean reward on 100 rows" in said
+    columns = ["--time", "days", "--event", "died", "--test", "absent.csv"]
+    code, said = run("fit", str(table), "--task", "survival", *columns)
+    assert code != 0
+    assert "absent.csv" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

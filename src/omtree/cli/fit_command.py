@@ -113,7 +113,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     kinds = column_kinds(request.kinds)
     if request.columns is not None:
         on_files = request.memory_limit is not None or stays_on_disk(request.data)
-        check_task(request.task, on_files, request.test, request.holdout)
+        check_task(request.task, on_files, request.holdout)
     on_disk = request.memory_limit is not None or stays_on_disk(request.data)
     try:
         asked = ask_for_scan(request, kinds) if on_disk else read_in_memory(request, kinds)
@@ -128,9 +128,11 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             asked.rows, asked.y, asked.extra, request.holdout, classes=asked.task == "classification", seed=seed
         )
         asked, held_out = replace(asked, rows=parted.rows, y=parted.y, extra=parted.extra), parted.held_out
-    if request.test is not None:
+    if request.test is not None and request.columns is None:
         names = list(asked.rows.columns) if on_disk else asked.rows.column_names
         check_test_file(request.test, request.target, names, request.options)
+    # Before the fit, so that a column that is not there is missed at once.
+    apart = _test_columns(request, request.columns, kinds) if request.test and request.columns else None
     model: Any = _make(asked.task, request, asked.kinds, asked.y)
     terminal_notes = [] if request.quiet else request.notes
     for remark in terminal_notes:
@@ -147,7 +149,10 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         if request.out is not None:
             # First of all: whatever happens later, the model is there.
             model.save(request.out, sizes=False)
-        if request.test is not None:
+        if apart is not None and asked.task == "survival":
+            where = f"a test on the {apart.rows.num_rows:,} rows of {request.test}"
+            held_out = NewRows(apart.rows, apart.y, apart.extra.get("sample_weight"), where)
+        elif request.test is not None and apart is None:
             held_out = from_file(model, request.test, request.target, request.options, request.notes)
         if held_out is not None:
             model.expectation_ = expectation_on(model, held_out.X, held_out.y, held_out.weight, held_out.how)
@@ -169,6 +174,9 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             print("rows on disk are not cross-validated: --leaves sets the size, --test says what to expect of it")
         terminal.show_leads(model)
         terminal.show_certificate(model.certificate_)
+        if apart is not None and asked.task == "policy":
+            judged = {name: given for name, given in apart.extra.items() if name != "groups"}
+            print(f"\non {request.test}: {model.evaluate(apart.rows, apart.y, **judged)}")
     in_memory = asked.y is not None and asked.task != "policy"  # what actions bring is in the model
     _finish(model, request, asked.rows if in_memory else None, asked.y if in_memory else None, held_out)
     fitted: OptimalTreeBase = model
@@ -216,6 +224,14 @@ def _read_columns(
         return Asked(request.task, features, lifetimes(arrays), extra, kinds)
     extra |= {what: arrays[what] for what in ("outcome", "propensity") if what in arrays}
     return Asked(request.task, features, arrays["treatment"], extra, kinds)
+
+
+def _test_columns(request: FitRequest, columns: TaskColumns, kinds: dict[str, Any]) -> Asked:
+    """The rows of the test file of such a task."""
+    assert request.test is not None
+    as_text = {name for name, kind in kinds.items() if isinstance(kind, list)}
+    table = read_table(request.test, request.options, as_text=as_text, drop=request.drop, notes=request.notes)
+    return _read_columns(request, columns, table, request.test, kinds)
 
 
 def _apart(

@@ -80,14 +80,12 @@ class TaskColumns:
         return table.drop_columns(list(self.names.values())), arrays
 
 
-def check_task(task: str, on_disk: bool, test: str | None, holdout: float | None) -> None:
+def check_task(task: str, on_disk: bool, holdout: float | None) -> None:
     """Complain about what a task with several columns cannot have."""
     if on_disk:
         raise ValueError(f"--task {task} needs rows in memory: leave --memory-limit out, and name one file.")
-    if test is not None:
-        raise ValueError(f"--test is not for --task {task}: the size is cross-validated; use --cv, or Python.")
     if holdout is not None and task == "policy":
-        raise ValueError("--holdout is not for --task policy: use --cv, or OptimalPolicyTree.evaluate in Python.")
+        raise ValueError("--holdout is not for --task policy: use --cv, or keep a file of rows apart for --test.")
 
 
 def _flags(values: Any, name: str) -> Any:
