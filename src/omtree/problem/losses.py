@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ RowNumbers = npt.NDArray[np.uint32]
 #: A loss that adds up: its formula, how many sums over the rows of a rule decide it, how many of these add up to the
 #: weight of the rule, how many labels there are, and what a unit of each sum costs under each.
 Formula = tuple[str, int, int, int, FloatArray]
+#: What makes a leaf good, the sums of every row that decide it, and whether the first of them is the weight.
+Gains = tuple[str, FloatArray, bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,13 @@ class LinearLoss:
         n_strata, n_labels = self.costs.shape
         return "linear", n_strata, n_strata, n_labels, np.array(self.costs, dtype=np.float64).ravel()
 
+    def gains(self, statistics: FloatArray, weight: FloatArray) -> Gains:
+        """How much cheaper each label is than the dearest; the weights themselves where every error costs the same."""
+        gains = self.costs.max(axis=1, keepdims=True) - self.costs
+        if np.array_equal(gains, np.eye(len(gains))):
+            return "label", np.ascontiguousarray(statistics), False
+        return "label", np.column_stack([weight, statistics @ gains]), True
+
 
 @dataclass(frozen=True)
 class ImpurityLoss:
@@ -57,6 +66,10 @@ class ImpurityLoss:
     def native(self) -> Formula:
         """What the kernel is told."""
         return self.kind, self.n_labels, self.n_labels, self.n_labels, np.empty(0)
+
+    def gains(self, statistics: FloatArray, weight: FloatArray) -> Gains:
+        """From the weights of the classes."""
+        return self.kind, np.ascontiguousarray(statistics), False
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,10 @@ class MomentLoss:
         """What the kernel is told."""
         return self.kind, 3, 1, 1, np.empty(0)
 
+    def gains(self, statistics: FloatArray, weight: FloatArray) -> Gains:
+        """From all sums but the one that is the same for every tree."""
+        return self.kind, np.ascontiguousarray(statistics[:, :2]), True
+
 
 @dataclass(frozen=True)
 class SquaresLoss:
@@ -101,6 +118,10 @@ class SquaresLoss:
         """What the kernel is told."""
         return "squares", self.n_targets + 2, 1, 1, np.empty(0)
 
+    def gains(self, statistics: FloatArray, weight: FloatArray) -> Gains:
+        """From all sums but the one that is the same for every tree."""
+        return "squares", np.ascontiguousarray(statistics[:, :-1]), True
+
 
 @dataclass(frozen=True)
 class HazardLoss:
@@ -117,6 +138,10 @@ class HazardLoss:
     def native(self) -> Formula:
         """What the kernel is told."""
         return "hazard", 4, 1, 1, np.empty(0)
+
+    def gains(self, statistics: FloatArray, weight: FloatArray) -> Gains:
+        """From all sums but the one that is the same for every tree."""
+        return "hazard", np.ascontiguousarray(statistics[:, :3]), True
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,4 +188,15 @@ class RowLoss:
         return "rows", self.function, self.n_labels
 
 
-Loss = LinearLoss | ImpurityLoss | MomentLoss | SquaresLoss | HazardLoss | SampleLoss | RowLoss
+#: Losses that sums over the rows of a rule decide.
+AdditiveLoss = LinearLoss | ImpurityLoss | MomentLoss | SquaresLoss | HazardLoss
+Loss = AdditiveLoss | SampleLoss | RowLoss
+
+
+def adds_up(loss: Loss) -> TypeGuard[AdditiveLoss]:
+    """Whether sums over the rows of a rule decide the loss: searches over tables take these.
+
+    >>> adds_up(MomentLoss("squared")), adds_up(RowLoss(lambda rows, allowed: (0.0, 0)))
+    (True, False)
+    """
+    return loss.additive

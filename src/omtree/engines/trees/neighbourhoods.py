@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
-from omtree.data.table import CodeArray, Feature, FloatArray
+from omtree.data.table import CodeArray, Feature
 from omtree.deadline import Deadline
 from omtree.engines.trees.splits import Splits, family_of, order_of
 from omtree.problem.graph import Categories, Condition
 from omtree.problem.judge import make_judge
-from omtree.problem.losses import HazardLoss, ImpurityLoss, LinearLoss, MomentLoss, SquaresLoss
+from omtree.problem.losses import adds_up
 from omtree.problem.problem import Node, Problem
 
 #: Random changes without a gain after which a search ends.
@@ -58,8 +58,8 @@ class Improved:
 
 def applies(problem: Problem) -> bool:
     """Whether the loss is one that neighbourhoods know, of rows that are in memory."""
-    known = isinstance(problem.loss, LinearLoss | ImpurityLoss | MomentLoss | HazardLoss | SquaresLoss)
-    return known and problem.counts is None and len(problem.graph.levels) > 0 and problem.table.n_rows > 0
+    in_memory = problem.counts is None and problem.table.n_rows > 0
+    return adds_up(problem.loss) and in_memory and len(problem.graph.levels) > 0
 
 
 def improve(
@@ -104,6 +104,7 @@ def improve(
     --------
     >>> from omtree.data.table import Feature, Table
     >>> from omtree.problem.graph import FeatureGraph
+    >>> from omtree.problem.losses import LinearLoss
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [6, 0]]), np.arange(3))
     >>> improve(Problem(table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 1, 3, 1.0)).value
@@ -114,7 +115,9 @@ def improve(
     if not views.nested:
         # Where nested tests stay nodes of their own, a node of several children may take more of them than are allowed.
         flat = [tree for tree in flat if _depth(tree) <= problem.max_depth]
-    worth, sums, weighs = _sums(problem)
+    loss = problem.loss
+    assert adds_up(loss)
+    worth, sums, weighs = loss.gains(problem.table.statistics, problem.table.weight)
     rank_of = np.array(views.rank, dtype=np.uint8).reshape(len(views.rank), 256)
     trees, ended, interrupted = _native.improve_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
@@ -172,24 +175,6 @@ def weighed(problem: Problem, root: Node) -> tuple[Node, float]:
         return Node(node.label, tuple(branches)), total
 
     return label(root, np.arange(problem.table.n_rows, dtype=np.uint32), {})
-
-
-def _sums(problem: Problem) -> tuple[str, FloatArray, bool]:
-    """What makes a leaf good, the sums that decide it, and whether the first of them is the weight."""
-    loss, statistics, weight = problem.loss, problem.table.statistics, problem.table.weight
-    if isinstance(loss, LinearLoss):
-        gains = loss.costs.max(axis=1, keepdims=True) - loss.costs
-        if np.array_equal(gains, np.eye(len(gains))):
-            return "label", np.ascontiguousarray(statistics), False
-        return "label", np.column_stack([weight, statistics @ gains]), True
-    if isinstance(loss, MomentLoss):
-        return loss.kind, np.ascontiguousarray(statistics[:, :2]), True
-    if isinstance(loss, HazardLoss):
-        return "hazard", np.ascontiguousarray(statistics[:, :3]), True
-    if isinstance(loss, SquaresLoss):
-        return "squares", np.ascontiguousarray(statistics[:, :-1]), True
-    assert isinstance(loss, ImpurityLoss)
-    return loss.kind, np.ascontiguousarray(statistics), False
 
 
 @dataclass(frozen=True, eq=False)

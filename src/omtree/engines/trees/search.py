@@ -15,7 +15,7 @@ from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import Report, problem_task, tree_task
 from omtree.problem.graph import Categories, FeatureGraph
-from omtree.problem.losses import Formula, HazardLoss, ImpurityLoss, LinearLoss, Loss, MomentLoss, SquaresLoss
+from omtree.problem.losses import Formula, LinearLoss, Loss, adds_up
 from omtree.problem.problem import Problem
 from omtree.sources.counts import Counts
 
@@ -265,7 +265,7 @@ def sums_and_formula(problem: Problem) -> tuple[FloatArray, Formula]:
 
 
 def _formula(loss: Loss) -> Formula:
-    if not isinstance(loss, LinearLoss | ImpurityLoss | MomentLoss | HazardLoss | SquaresLoss):
+    if not adds_up(loss):
         raise TypeError(f"The tree search takes losses that add up, not a {type(loss).__name__}.")
     if isinstance(loss, LinearLoss) and not (loss.costs >= 0).all():
         raise ValueError("The tree search takes no costs below zero; add a constant to each row of the costs.")
