@@ -74,7 +74,7 @@ LIMITS = [
 
 
 def best_of_all(data: Tiny, coded: Coded, case: Case, structure: str, limits: dict[str, Any], **tree: Any) -> Best:
-    """By brute force, with at least a weight of 1 in every rule."""
+    """By brute force, with at least a weight of 1 in every rule; multiway trees that add up include the binary ones."""
     of_row = np.bincount(coded.row_of, data.weight)
 
     def heavy(leaf: Leaf) -> bool:
@@ -82,6 +82,9 @@ def best_of_all(data: Tiny, coded: Coded, case: Case, structure: str, limits: di
 
     if structure == "tree":
         models: Any = every_tree(coded.features, coded.codes, **limits, **tree, keep=heavy)
+        single = limits.get("categories") == "values" and any(f.kind == "nominal" for f in coded.features)
+        if tree.get("splits") != "binary" and "max_children" not in tree and not case.score and not single:
+            models = [*models, *every_tree(coded.features, coded.codes, **limits, splits="binary", keep=heavy)]
     else:
         models = every_rule_set(coded.features, coded.codes, **limits, keep=heavy, alike=rows_only)
     loss = reference.on_rows(case.loss(data), data.y, data.weight, coded.row_of)

@@ -264,7 +264,7 @@ class Plan:
     def _either(self, training: Training, objective: Objective, search: TreeSolver) -> Solve:
         """The search for trees, for binary ones as well where these are among the multiway ones that are asked for."""
         plain = not self.constraints and self.leaf_price == 0 and not isinstance(objective, Score)
-        if self.splits == "binary" or self.max_children is not None or not plain or type(training) is not Training:
+        if self.splits == "binary" or self.max_children is not None or not plain:
             return search
         # One value against all others is no split of a tree that has a child for every value.
         nominal = any(column.kind == "nominal" for column in training.columns)
