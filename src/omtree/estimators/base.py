@@ -83,8 +83,12 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         cv_groups: Any,
         objective: Objective,
         deadline: Deadline,
+        besides: Callable[[Sequence[str]], tuple[Constraint, ...]] = lambda names: (),
     ) -> Training:
-        """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind."""
+        """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind.
+
+        `besides` are more constraints, which depend on the names of the columns.
+        """
         # A copy learns the names of the columns.
         learner = copy.copy(self)
         if not is_elsewhere(X):
@@ -93,14 +97,15 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             if is_elsewhere(X):
                 learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
                 learner.n_features_in_ = len(training.columns)
-            ready = training.with_groups(group_columns(self.constraints), groups)
+            constraints = (*self.constraints, *besides(training.columns.names))
+            ready = training.with_groups(group_columns(constraints), groups)
             validation = CrossValidation.of(vars(self), cv_groups, self._measure)
             if validation is not None and is_elsewhere(X):
                 raise ValueError(
                     "Cross-validation needs rows that fit into memory; give max_leaves a number and leave cv out."
                 )
-            plan = Plan.of(vars(self))
-            if is_elsewhere(X) and any(map(is_asked, self.constraints)):
+            plan = Plan.of({**vars(self), "constraints": constraints})
+            if is_elsewhere(X) and any(map(is_asked, constraints)):
                 raise ValueError("confidence needs rows that fit into memory; leave it out of the constraints.")
             fitted = fit_assured(plan, validation, ready, objective, deadline, self.confidence_rows)
             plan, ready, choice = fitted.plan, fitted.training, fitted.choice
@@ -132,7 +137,7 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         self.n_features_in_ = learner.n_features_in_
         if "feature_names_in_" in vars(learner):
             self.feature_names_in_ = learner.feature_names_in_
-        self._constraints = tuple(self.constraints)
+        self._constraints = constraints
         self._kinds = self.feature_kinds  # of this fit, whatever becomes of the parameter
         self.reading_ = training.columns.readings or given_readings(training.columns.names, self._kinds)
         self.notes_ = [note for reading in self.reading_ for note in reading.notes]

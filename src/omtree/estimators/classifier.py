@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
-from omtree.estimators.near import costs_near
+from omtree.estimators.near import NearPrices
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
 from omtree.model.answering import answered_classes, class_order
 from omtree.model.shares import class_shares
@@ -136,6 +136,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         costs: Any = None,
         near: Any = None,
         change_price: float | None = None,
+        column_price: float | None = None,
     ) -> Self:
         """Find the best model for the data.
 
@@ -156,10 +157,13 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             What each answer would cost for each row, in place of costs that follow from its class; the columns are in
             the order of ``classes_``, the sorted labels of ``y``.
         near : fitted classifier, optional
-            An old model: a row that gets another answer than from it costs `change_price` besides. The loss counts
-            both then.
+            An old model that the new one shall be like; it needs one of the prices that follow, or both. The loss
+            counts them with the errors.
         change_price : float, optional
-            In errors; needed with `near`.
+            What a row costs that gets another answer than from the old model, in errors.
+        column_price : float, optional
+            What a row costs for every column that its rule tests and the old model does not, in errors; a column counts
+            once in a rule, and the number of cuts does not matter.
 
         Returns
         -------
@@ -179,7 +183,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             (X, y, sample_weight, groups, cv_groups, costs), note = answered(X, y, *by_row, cv=self.cv)
         several = None if is_elsewhere(X) else several_columns(y)
         if several is not None:
-            return self._fit_several(several, X, sample_weight, groups, cv_groups, (costs, near, change_price))
+            one_target_only = (costs, near, change_price, column_price)
+            return self._fit_several(several, X, sample_weight, groups, cv_groups, one_target_only)
         by_class = self.costs
         if by_class is not None and self.positive is not None and not is_elsewhere(X):
             # They are given in the order of `classes_`.
@@ -188,10 +193,11 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         objective = find_objective(self.objective, "classification", {"costs": by_class, "beta": self.beta})
         if (by_class is not None or costs is not None) and not isinstance(objective, Error):
             raise ValueError("costs go with objective='error'; use that, or leave costs out.")
-        if near is not None:
-            if costs is not None or by_class is not None or is_elsewhere(X):
-                raise ValueError("near goes with plain errors over rows in memory; leave costs out.")
-            costs = costs_near(near, change_price, X, y)
+        prices = NearPrices.of(near, change_price, column_price, self.constraints)
+        if prices is not None:
+            if costs is not None or by_class is not None or not isinstance(objective, Error) or is_elsewhere(X):
+                raise ValueError("near goes with plain errors over rows in memory; use objective='error', no costs.")
+            costs = prices.of_answers(X, y)
         if costs is not None:
             if by_class is not None:
                 raise ValueError("costs are given by class to the constructor and by row to fit; give one of them.")
@@ -211,7 +217,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
                 X, y, sample_weight, self.class_weight, self.feature_kinds, self.reading, self.positive, costs
             )
 
-        training = self._fit(X, read, groups, cv_groups, objective, deadline)
+        besides = (lambda names: ()) if prices is None else prices.of_columns
+        training = self._fit(X, read, groups, cv_groups, objective, deadline, besides)
         self.notes_ += [note] if note else []
         classes = training.target.classes
         # The positive class is the second one inside, wherever it is in the order of scikit-learn.
@@ -231,7 +238,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     ) -> Self:
         """Fit to several targets at once: the combinations of their classes are the answers."""
         refused = {"costs": self.costs, "class_weight": self.class_weight, "positive": self.positive}
-        refused |= dict(zip(("costs", "near", "change_price"), one_target_only, strict=True))
+        refused |= dict(zip(("costs", "near", "change_price", "column_price"), one_target_only, strict=True))
         for name, given in refused.items():
             if given is not None:
                 raise ValueError(f"{name} goes with one target, and y has {len(several[0])}; leave it out.")
