@@ -1,15 +1,14 @@
 #include "trees/general_nearby.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
+#include "trees/general_parts.hpp"
 #include "trees/general_place.hpp"
 #include "trees/general_ways.hpp"
 
@@ -17,36 +16,12 @@ namespace omtree {
 namespace general {
 namespace {
 
-struct KeyHash {
-    std::size_t operator()(const ConditionSet &key) const { return key.a ^ key.b; }
-};
-
-/// A tree for the rows of a box, or the first children of one.
-struct Part {
-    double value = 0.0;
-    ConditionSet leaves_hash; ///< the sum over the leaves: the same for the same leaves
-    int node = -1;            ///< of a whole tree
-    int link = -1;            ///< of the first children
-    int child = -1;           ///< the last child, where the link is that of those before
-    short leaves = 0;
-    bool plain = true; ///< of children: all are leaves; of a tree: it is a leaf
-};
-
-using Parts = std::vector<Part>;
-
-/// A node that many trees may share.
-struct SharedNode {
-    int label = 0;
-    int feature = -1;
-    bool complement = false;
-    std::vector<std::pair<int, int>> branches; ///< codes, child
-};
-
 class Nearby {
   public:
     Nearby(const NearbyTask &task, Control &control)
         : task_(task), shared_(task.problem), searcher_(shared_, control),
-          places_(shared_, searcher_, task.problem.max_depth), screens_(task.problem.max_depth + 1) {
+          places_(shared_, searcher_, task.problem.max_depth), screens_(task.problem.max_depth + 1),
+          sieve_(task.most_trees, task.problem.max_leaves, task.room) {
         const int depth = task.problem.max_depth;
         budgets_.assign(depth + 1, 1);
         budgets_[depth] = shared_.most_leaves[depth];
@@ -71,7 +46,7 @@ class Nearby {
                 forget();
                 const Parts found = solve(whole, depth, cap);
                 take(found, cap, result);
-                if (overflow_ || cap >= task_.cap || found.size() >= task_.most_trees) {
+                if (sieve_.overflow || cap >= task_.cap || found.size() >= task_.most_trees) {
                     break;
                 }
             }
@@ -79,7 +54,7 @@ class Nearby {
         } catch (const Stopped &) {
             result.finished = false;
         }
-        result.overflow = overflow_;
+        result.overflow = sieve_.overflow;
         return result;
     }
 
@@ -87,28 +62,11 @@ class Nearby {
     static constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
 
   private:
-    struct Link {
-        int before;
-        int split; ///< in `splits`
-        int codes;
-        int child;
-        bool complement;
-    };
-    struct Box {
-        std::vector<int> splits; ///< their features
-        std::vector<Link> links;
-        Parts found;
-    };
-
     void forget() {
         memo_.clear();
         remembered_ = 0;
-        nodes_.clear();
-        codes_of_.clear();
-        overflow_ = false;
-        for (int label = 0; label < shared_.judge.n_labels(); ++label) {
-            nodes_.push_back({label, -1, false, {}});
-        }
+        store_.forget(shared_.judge.n_labels());
+        sieve_.overflow = false;
     }
 
     void take(const Parts &found, double cap, NearbyResult &result) {
@@ -122,19 +80,12 @@ class Nearby {
             result.leaves.push_back(found[i].leaves);
             result.marks.push_back(found[i].leaves_hash.a);
             if (task_.shapes) {
-                write(found[i].node, result.trees.emplace_back());
+                store_.write(found[i].node, result.trees.emplace_back());
             }
         }
         const bool enough = n > 0 && n == task_.most_trees;
         result.reached = enough ? std::min(cap, found[n - 1].value) : cap;
-        result.exhausted = cap == infinity && !enough && !overflow_;
-    }
-
-    static ConditionSet hash_of(double first, double second) {
-        const auto x = std::bit_cast<std::uint64_t>(first);
-        const auto y = std::bit_cast<std::uint64_t>(second);
-        const std::uint64_t both = ConditionSet::mix(x * 0x9e3779b97f4a7c15ull ^ ConditionSet::mix(y));
-        return {both, ConditionSet::mix(both ^ (y * 0xd6e8feb86659fd93ull) ^ x)};
+        result.exhausted = cap == infinity && !enough && !sieve_.overflow;
     }
 
     /// All trees on the rows, which the path leads to, that cost at most `cap`, in the order of their losses.
@@ -151,11 +102,11 @@ class Nearby {
         for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth < task_.problem.max_depth; ++f) {
             split_any(place, depth, f, cap, leaf, box);
         }
-        tidy(box.found, true);
+        sieve_.tidy(box.found, true);
         const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
         for (Part &part : box.found) {
             if (part.node < 0) {
-                part.node = node_of(box, part.link, label);
+                part.node = store_.add(box, part.link, label);
                 part.plain = false;
             }
         }
@@ -172,7 +123,7 @@ class Nearby {
             }
             split_any(place, depth, f, cap, leaf, box);
             if (box.found.size() >= task_.most_trees && box.found.size() > tidied) {
-                tidy(box.found, true);
+                sieve_.tidy(box.found, true);
                 tidied = box.found.size();
                 if (tidied >= task_.most_trees) {
                     cap = std::min(cap, box.found[task_.most_trees - 1].value - 2 * shared_.tolerance);
@@ -186,7 +137,7 @@ class Nearby {
         const Verdict verdict = searcher_.judge_given(given, sums, rows, searcher_.path.conditions(), paid);
         if (verdict.loss < infinity && verdict.loss <= cap + shared_.tolerance) {
             const int n = shared_.n_statistics;
-            to.push_back({verdict.loss, hash_of(sums[n - 2], sums[n - 1]), verdict.label, -1, -1, 1, true});
+            to.push_back({verdict.loss, leaf_hash(sums[n - 2], sums[n - 1]), verdict.label, -1, -1, 1, true});
         }
         return verdict.loss;
     }
@@ -252,7 +203,7 @@ class Nearby {
                 if (to == ways.n_states - 1) {
                     box.found.push_back({longer, sum, -1, here, -1, static_cast<short>(leaves + 1), true});
                     if (box.found.size() > enough) {
-                        tidy(box.found, true);
+                        sieve_.tidy(box.found, true);
                         enough = 2 * box.found.size() + 4096;
                     }
                 } else if (leaves + 1 < budget) {
@@ -273,13 +224,12 @@ class Nearby {
     void judge_last(const Screen &screen, int feature, int block, LastLeaf &last) {
         const std::vector<double> &sums = sums_of(screen, block);
         const int n = shared_.n_statistics;
-        last.hash = hash_of(sums[n - 2], sums[n - 1]);
+        last.hash = leaf_hash(sums[n - 2], sums[n - 1]);
         last.label = searcher_
                          .judge_given(searcher_.path.given_below(feature, codes_[0]), sums.data(), {},
                                       searcher_.path.conditions(), screen.paid)
                          .label;
-        last.codes = static_cast<int>(codes_of_.size());
-        codes_of_.push_back(codes_);
+        last.codes = store_.keep(codes_);
     }
 
     /// The statistics of a block, and its codes.
@@ -312,7 +262,7 @@ class Nearby {
         for (const Ways::Step &step : ways.steps) {
             if (step.from != at) {
                 at = step.from;
-                tidy(found[at], false);
+                sieve_.tidy(found[at], false);
             }
             const int block = step.block;
             if (found[at].empty()) {
@@ -328,8 +278,8 @@ class Nearby {
                 caps[block] = most;
                 children[block] = child(depth, feature, screen, block, most);
                 if (codes[block] < 0 && !children[block]->empty()) {
-                    codes[block] = static_cast<int>(codes_of_.size());
-                    screen.codes(block, codes_of_.emplace_back());
+                    screen.codes(block, codes_);
+                    codes[block] = store_.keep(codes_);
                 }
             }
             combine(found[at], *children[block], &after[step.to * width], budget, cap,
@@ -344,7 +294,7 @@ class Nearby {
     }
 
     /// Adds a child to every way so far; `after` is the least that the rest costs, by leaves.
-    void combine(const Parts &from, const Parts &child, const double *after, int budget, double cap, Link link,
+    void combine(const Parts &from, const Parts &child, const double *after, int budget, double cap, ChildLink link,
                  Box &box, Parts &to) {
         const double most = cap + shared_.tolerance;
         const std::size_t before = to.size();
@@ -372,7 +322,7 @@ class Nearby {
                 to.push_back(sum);
             }
             if (to.size() > enough) {
-                tidy(to, false);
+                sieve_.tidy(to, false);
                 enough = 2 * to.size() + 4096;
             }
         }
@@ -383,43 +333,6 @@ class Nearby {
                 part.link = static_cast<int>(box.links.size());
                 box.links.push_back(link);
             }
-        }
-    }
-
-    /// In the order of their values, each once, without those of no use: wherever one of them would stand, enough
-    /// others of no more leaves would be at least as good. One that may end up trivial is no such other, but to its
-    /// like.
-    void tidy(Parts &parts, bool whole) {
-        if (parts.size() < 2) {
-            return;
-        }
-        std::stable_sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) {
-            return a.value != b.value ? a.value < b.value : a.leaves < b.leaves;
-        });
-        if (whole) {
-            seen_.clear();
-            std::erase_if(parts, [&](const Part &part) { return !seen_.insert(part.leaves_hash).second; });
-        }
-        if (parts.size() > task_.most_trees) {
-            const int most = shared_.problem.max_leaves;
-            any_.assign(most + 1, 0);
-            firm_.assign(most + 1, 0);
-            std::erase_if(parts, [&](const Part &part) {
-                // In a list of whole trees only a leaf can make its parent trivial.
-                const bool plain = whole ? part.node >= 0 : part.plain;
-                if ((plain ? any_ : firm_)[part.leaves] >= task_.most_trees) {
-                    return true;
-                }
-                for (int m = part.leaves; m <= most; ++m) {
-                    ++any_[m];
-                    firm_[m] += !plain;
-                }
-                return false;
-            });
-        }
-        if (parts.size() > task_.room) {
-            parts.resize(task_.room);
-            overflow_ = true;
         }
     }
 
@@ -447,29 +360,6 @@ class Nearby {
         return parts;
     }
 
-    int node_of(const Box &box, int link, int label) {
-        SharedNode node{label, box.splits[box.links[link].split], false, {}};
-        for (; link >= 0; link = box.links[link].before) {
-            const Link &last = box.links[link];
-            node.complement |= last.complement;
-            node.branches.emplace_back(last.codes, last.child);
-        }
-        std::reverse(node.branches.begin(), node.branches.end());
-        nodes_.push_back(std::move(node));
-        return static_cast<int>(nodes_.size()) - 1;
-    }
-
-    int write(int number, SearchTree &tree) const {
-        const SharedNode &node = nodes_[number];
-        const int position = static_cast<int>(tree.size());
-        tree.push_back({node.label, node.feature, node.complement, {}});
-        for (const auto &[codes, child] : node.branches) {
-            const int below = write(child, tree);
-            tree[position].branches.emplace_back(codes_of_[codes], below);
-        }
-        return position;
-    }
-
     struct Known {
         double cap;
         std::shared_ptr<const Parts> parts;
@@ -483,17 +373,13 @@ class Nearby {
     std::vector<int> budgets_;    ///< most leaves by depth
     std::map<std::tuple<Family, int, bool>, std::unique_ptr<const Ways>> ways_;
     std::vector<LastLeaf> last_leaves_; ///< by block of the split that is looked at
-    std::vector<SharedNode> nodes_;
-    std::vector<std::vector<std::uint8_t>> codes_of_;
+    Sieve sieve_;
+    NodeStore store_;
     std::vector<std::uint8_t> codes_;
     std::vector<double> sums_;
     std::unordered_map<ConditionSet, Known, KeyHash> memo_;
-    std::unordered_set<ConditionSet, KeyHash> seen_;
-    std::vector<std::size_t> any_;
-    std::vector<std::size_t> firm_;
     std::size_t remembered_ = 0;
     unsigned ticks_ = 0;
-    bool overflow_ = false;
 };
 
 } // namespace

@@ -32,9 +32,7 @@ class NearPrices:
     column: float | None
 
     @classmethod
-    def of(
-        cls, old: Any, change_price: Any, column_price: Any, constraints: Sequence[Constraint]
-    ) -> NearPrices | None:
+    def of(cls, old: Any, change_price: Any, column_price: Any, constraints: Sequence[Constraint]) -> NearPrices | None:
         """The prices that `fit` was given, or None where it was given no old model."""
         given = {"change_price": change_price, "column_price": column_price}
         if old is None:
