@@ -9,6 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# No test depends on the clock, and the first example of one may import much.
+settings.register_profile("any pace", deadline=None)
+settings.load_profile("any pace")
 
 #: Files of one name in several folders, which cannot be looked through for examples; they hold none.
 collect_ignore_glob = ["*conftest.py", "*run.py"]

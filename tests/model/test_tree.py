@@ -66,6 +66,22 @@ def test_overlapping_conditions_cannot_be_a_root() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
+def test_the_rules_of_a_tree_are_in_the_order_of_its_paths(seed: int) -> None:
+    """A leaf's rule has the features of the nodes above it, from the root down, whatever the order of the columns."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng)
+    tree = Tree.from_node(random_node(rng, problem, 3), reader(problem, CLASSES))
+    for leaf in (node for node in tree.nodes if node.is_leaf):
+        above: list[int | None] = []
+        node = leaf
+        while node.parent is not None:
+            node = tree.nodes[node.parent]
+            above.insert(0, node.feature)
+        assert leaf.rule is not None
+        assert [condition.feature for condition in tree.rules[leaf.rule].conditions] == list(dict.fromkeys(above))
+
+
+@pytest.mark.parametrize("seed", range(10))
 def test_nodes_hang_together(seed: int) -> None:
     """Children know their parents, weights add up, the default child is the heaviest, depth is the longest path."""
     rng = np.random.default_rng(seed)

@@ -114,8 +114,14 @@ class Outcome:
     @classmethod
     def of_rules(cls, reader: Reader, found: Solution, rounds: int) -> Outcome:
         """The rules of a solution."""
-        weight = [float(reader.problem.table.weight[p.covers(reader.problem.table.codes)].sum()) for p in found.paths]
-        paths = [found.paths[i] for i in sorted(range(len(weight)), key=lambda i: -weight[i])]
+        problem = reader.problem
+        weight = [float(problem.table.weight[p.covers(problem.table.codes)].sum()) for p in found.paths]
+        heaviest_first = [found.paths[i] for i in sorted(range(len(weight)), key=lambda i: -weight[i])]
+        level = {level.position: level.index for level in problem.graph}
+        paths = [
+            replace(path, conditions=tuple(sorted(path.conditions, key=lambda condition: level[condition.feature])))
+            for path in heaviest_first
+        ]
         rules = RuleSet.from_paths(paths, reader)
         return cls(reader.problem, found, rules, Tree.from_rules(rules, summary_of(paths, reader)), rounds)
 

@@ -29,7 +29,8 @@ class Rule:
     Attributes
     ----------
     conditions : tuple of Condition
-        On different features, in the order of the graph; ``str()`` of one is in words and in the original units.
+        On different features, in the order in which a tree tests them, or in that of the graph where there is none;
+        ``str()`` of one is in words and in the original units.
     support : float
         Sample weight of the training rows in the rule.
     class_weights : tuple of float
@@ -120,13 +121,11 @@ class RuleSet(Sequence[Rule]):
         if rule_of_row is None:
             rule_of_row = rule_of_rows(paths, problem.table.codes)
         facts = reader.facts(rule_of_row, [path.label for path in paths])
-        level = {id(level.feature): level.index for level in problem.graph}
         prices = problem.limits.prices
         rules = []
         for path, fact in zip(paths, facts, strict=True):
-            conditions = sorted(path.conditions, key=lambda condition: level[id(features[condition.feature])])
-            worded = tuple(in_words(condition, features) for condition in conditions)
-            cost = 0.0 if prices is None else prices.price(condition.feature for condition in conditions)
+            worded = tuple(in_words(condition, features) for condition in path.conditions)
+            cost = 0.0 if prices is None else prices.price(condition.feature for condition in path.conditions)
             own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets)
             rules.append(Rule(worded, *own, cost, fact.values, fact.survival))
         return cls(rules, features, reader.target.classes.tolist())
