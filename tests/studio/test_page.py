@@ -152,6 +152,21 @@ def test_a_whole_journey(opened):
     assert page.inner_text("#card-0-1-now") == "0.91"
 
 
+def test_lines_of_a_phone_are_nodes(opened):
+    """Where there is no room for the picture, the lines of the outline stand for its nodes, and no page is too wide."""
+    page = opened(viewport={"width": 390, "height": 800}).page
+    lines = page.locator("#outline .line")
+    assert lines.count() == page.locator("#stage [data-node], #stage [data-leaf]").count()
+    for place in range(lines.count()):
+        lines.nth(place).click()
+        words = page.inner_text("#node b")
+        said = lines.nth(place).inner_text().lower()
+        assert words.split(" ")[0].lower() in said
+        rows = page.inner_text("#node p").split(";")[0].split(" ")[0]
+        assert rows in said
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_two_windows_and_cancel_on_a_phone(opened):
     """A second window, on a phone and in the dark, has its own history; a long fit is cancelled and the tree stays."""
     window = opened(viewport={"width": 390, "height": 800}, color_scheme="dark")

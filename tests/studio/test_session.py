@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import subprocess
@@ -103,6 +104,38 @@ def test_hundred_quick_changes_leave_one_fit(bench):
     model = from_json(session.revisions[session.current].model)
     assert model.min_samples_leaf == pytest.approx(0.119)
     assert min(rule.support for rule in model.rules_) >= 0.119 * len(session.source.y) - 1e-9
+
+
+def test_a_slider_that_comes_back_leaves_no_step(bench):
+    """Moved away and back in one move, nothing was changed, and nothing is worked on."""
+    session = bench.session
+    if not session.revisions:
+        session.ask(Wishes.first(session.source))
+    bench.rest()
+    session.visit(min(session.revisions))
+    bench.rest()
+    before, steps = session.revisions[session.current], len(session.revisions)
+    away = session.ask(replace(before.wishes, min_leaf=0.2))
+    away.made = math.inf  # just now, however slow the machine is
+    assert session.ask(before.wishes) is before
+    assert session.current == before.number
+    assert len(session.revisions) == steps
+    assert not session.snapshot()["busy"]
+    bench.rest()
+    assert view(session)["around"] is not None
+
+
+def test_what_cannot_be_kept_is_said_in_words(bench):
+    """A leaf that is too small for another question: no names of constraints are shown."""
+    session = bench.session
+    session.ask(replace(Wishes.first(session.source), min_leaf=0.4))
+    bench.rest()
+    leaf = next(place for place, node in enumerate(view(session)["nodes"]) if node["leaf"] is not None)
+    failed = session.edit(leaf, "grow", None)
+    bench.rest()
+    assert "what is kept of the tree" in failed.failed
+    assert "Force" not in failed.failed
+    session.undo()
 
 
 def test_slider_of_leaves_is_answered_from_what_is_known(bench):

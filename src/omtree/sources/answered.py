@@ -67,7 +67,10 @@ def _missing(y: Any) -> npt.NDArray[np.bool_] | None:
         return np.asarray(np.isnat(values))
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
-    return np.array([_is_missing(cell) for cell in values.tolist()], dtype=bool)
+    cells = values.tolist()
+    if set(map(type, cells)) <= {str, int, bool}:
+        return np.zeros(len(cells), dtype=bool)
+    return np.array([_is_missing(cell) for cell in cells], dtype=bool)
 
 
 def _is_missing(cell: Any) -> bool:

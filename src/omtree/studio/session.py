@@ -108,6 +108,12 @@ class Session:
         if before is not None and before.parent is not None and self._is_one_move(before, wishes):
             parent = before.parent
             del self.revisions[before.number]
+            if self.revisions[parent].wishes == wishes:
+                # The hand is back where it started.
+                self._redo = []
+                self.stop()
+                self._go(parent)
+                return self.revisions[parent]
         self._last += 1
         origin = None if parent is None else self.revisions[parent].wishes
         revision = Revision(self._last, parent, wishes, words or wishes.words_from(origin))

@@ -10,6 +10,7 @@ from omtree.constraints import Constraint, ConstraintCheck, Force
 from omtree.data.wording import number
 from omtree.model.leading import expectation_on, leads
 from omtree.model.text import to_text
+from omtree.model.tree import Tree
 from omtree.report.page_data import loss_below
 from omtree.report.proof import badge_words, gap_words, proof_sentences
 from omtree.report.sections import constraint_words, outline, size_curve
@@ -43,6 +44,7 @@ def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict
         "svg": render_svg(model_scene(model)),
         "outline": "" if model.tree_ is None else str(outline(model.tree_)),
         "text": to_text(model),
+        "outlined": [] if model.tree_ is None else _depth_first(model.tree_, 0),
         "nodes": _nodes(model),
         "leaves": len(model.rules_),
         "most_leaves": max(most_leaves, len(model.rules_)),
@@ -75,6 +77,11 @@ def _words(check: ConstraintCheck, constraints: Sequence[Constraint]) -> str:
     """What a check is about; a part of a tree is shown elsewhere, as a card."""
     forced = any(isinstance(each, Force) and check.name.startswith(each.title) for each in constraints)
     return "Kept of the tree: nodes that differ" if forced else constraint_words(check.name, constraints)
+
+
+def _depth_first(tree: Tree, index: int) -> list[int]:
+    """The nodes in the order of the lines of the outline."""
+    return [index, *(below for child in tree.nodes[index].children for below in _depth_first(tree, child))]
 
 
 def _nodes(model: Any) -> list[dict[str, Any]]:

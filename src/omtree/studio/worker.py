@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omtree.cli.modelling import estimator_class
+from omtree.constraints import Force
 from omtree.studio.around import prices_around, trees_around
 from omtree.studio.source import Source
 from omtree.studio.view import view_of
@@ -96,7 +97,7 @@ class Worker:
             self._judged = None
             self._send("failed", job, "There is not enough memory for this; ask for less depth or fewer columns.")
         except ValueError as fault:
-            self._send("failed", job, str(fault))
+            self._send("failed", job, _in_words(str(fault), job.wishes))
         self._send("done", job, None)
 
     def _fit(self, job: Job) -> None:
@@ -237,6 +238,14 @@ class Worker:
 def _better(first: Any, second: Any) -> Any:
     """The one with the lower loss, the first where both have the same."""
     return second if second.certificate_.value < first.certificate_.value else first
+
+
+def _in_words(fault: str, wishes: Wishes) -> str:
+    """A complaint for someone who points at nodes and has never seen the constraint that this makes."""
+    for each in wishes.constraint_objects():
+        if isinstance(each, Force):
+            fault = fault.replace(each.title, "what is kept of the tree")
+    return fault
 
 
 def _adds_up(wishes: Wishes) -> bool:

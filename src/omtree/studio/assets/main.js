@@ -55,6 +55,7 @@ function words(now) {
 function show(now) {
   snapshot = now;
   document.body.classList.toggle("working", now.busy);
+  document.body.classList.toggle("failed", Boolean(now.failed));
   document.body.dataset.revision = now.current;
   document.body.dataset.busy = now.busy;
   byId("status").textContent = words(now);
@@ -64,7 +65,7 @@ function show(now) {
   // While changes are on their way, sliders are ahead of what the server knows.
   if (!sending) asked.show(now);
   if (now.view) {
-    byId("badge").textContent = now.view.badge;
+    byId("badge").textContent = now.failed ? "No tree for this; the last one is shown" : now.view.badge;
     tree.show(now.view);
     side.around(now.view);
   }

@@ -20,6 +20,7 @@ export function show(view) {
     stage.dataset.svg = view.svg;
     byId("outline").innerHTML = view.outline;
     for (const part of stage.querySelectorAll("[data-node],[data-leaf]")) bind(part);
+    byId("outline").querySelectorAll("li").forEach((line, at) => bindLine(line, view.outlined[at]));
     if (chosen !== null && chosen < nodes.length) choose(chosen, false);
     else forget();
   }
@@ -54,6 +55,14 @@ function bind(part) {
   });
 }
 
+// On a narrow screen the lines of the outline take the place of the picture.
+function bindLine(line, index) {
+  const button = make("button", { type: "button", className: "line", onclick: () => choose(index, true) });
+  button.append(...[...line.childNodes].filter((part) => part.nodeName !== "UL"));
+  button.dataset.at = index;
+  line.prepend(button);
+}
+
 function forget() {
   chosen = null;
   byId("node").hidden = true;
@@ -61,8 +70,9 @@ function forget() {
 
 function choose(index, asked) {
   chosen = index;
-  for (const part of byId("stage").querySelectorAll(".chosen")) part.classList.remove("chosen");
+  for (const part of byId("tree").querySelectorAll(".chosen")) part.classList.remove("chosen");
   partOf(index)?.classList.add("chosen");
+  byId("outline").querySelector(`[data-at="${index}"]`)?.classList.add("chosen");
   const facts = nodes[index];
   const box = byId("node");
   box.hidden = false;
