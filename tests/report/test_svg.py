@@ -19,8 +19,11 @@ from omtree.model.tree import Tree
 from omtree.problem.graph import Condition, FeatureGraph
 from omtree.report.colours import class_colours
 from omtree.report.graph_picture import graph_to_svg
-from omtree.report.scene import Band, Box, Scene
+from omtree.report.measure import text_width
+from omtree.report.scene import Band, Box, Scene, Words
+from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, to_svg
+from omtree.report.tree_picture import tree_scene
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -177,6 +180,40 @@ def test_colours_differ_in_greyscale(n: int) -> None:
     ]
     assert greys == sorted(greys)
     assert all(b - a > 0.09 for a, b in itertools.pairwise(greys))
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+def test_labels_stand_beside_their_branches(direction: Any) -> None:
+    """Where a branch arrives, its label is clear of it on one side."""
+    scene = tree_scene(wide_tree(16), direction)
+    bands = {g.number: g.marks[0] for g in scene.groups if g.kind == "edge"}
+    seen = 0
+    for group in scene.groups:
+        band = bands.get(group.number) if group.kind in ("node", "leaf") else None
+        labels = [mark for mark in group.marks if isinstance(mark, Words) and mark.halo]
+        if not isinstance(band, Band):
+            continue
+        for label in labels:
+            seen += 1
+            if direction == "down":
+                wide = text_width(label.text, label.size)
+                left = label.x - wide if label.anchor == "end" else label.x
+                assert left >= band.x1 + band.width / 2 or left + wide <= band.x1 - band.width / 2
+            else:
+                above, below = label.y <= band.y1 - band.width / 2, label.y - 9 >= band.y1 + band.width / 2
+                assert above or below
+    assert seen >= len(bands)
+
+
+def test_classes_with_an_order_have_colours_with_one() -> None:
+    """Three or more numbers as classes go from light to dark; names, two numbers and actions are told apart instead."""
+    shown = {names: Summaries(names, 10.0, rows=True).colours for names in ((1, 2, 3), ("a", "b", "c"), (0, 1))}
+    assert shown[1, 2, 3] == class_colours(3, ordered=True)
+    lightness = [sum(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour in shown[1, 2, 3]]
+    assert lightness == sorted(lightness, reverse=True)
+    assert shown["a", "b", "c"] == class_colours(3)
+    assert shown[0, 1] == class_colours(2)
+    assert Summaries((1, 2, 3), 10.0, rows=True, actions=True).colours == class_colours(3)
 
 
 def test_pictures_share_a_page() -> None:

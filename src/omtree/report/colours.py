@@ -7,14 +7,24 @@ import math
 #: Neighbours in this list look different to everyone, and their lightness differs as well.
 _HUES = (252.0, 68.0, 165.0, 350.0, 105.0, 28.0, 215.0, 305.0, 50.0, 140.0, 235.0, 0.0)
 _DARKEST, _LIGHTEST = 0.44, 0.87
+#: Between these are the colours of classes that have an order.
+_FIRST_HUE, _LAST_HUE = 105.0, 252.0
 
 
-def class_colours(n: int) -> tuple[str, ...]:
-    """One colour per class, from dark to light.
+def class_colours(n: int, ordered: bool = False) -> tuple[str, ...]:
+    """One colour per class, from dark to light; of ordered classes from a light yellow to a dark blue, step by step.
 
     >>> class_colours(2)
     ('#235488', '#ffc88c')
+    >>> class_colours(3, ordered=True)
+    ('#ded88a', '#3ca591', '#235488')
     """
+    if ordered:
+        steps = [i / max(1, n - 1) for i in range(n)]
+        return tuple(
+            _hex(_LIGHTEST + (_DARKEST - _LIGHTEST) * step, 0.1, _FIRST_HUE + (_LAST_HUE - _FIRST_HUE) * step)
+            for step in steps
+        )
     lightness = [_DARKEST + (_LIGHTEST - _DARKEST) * i / max(1, n - 1) for i in range(n)]
     return tuple(_hex(light, 0.1, _HUES[i % len(_HUES)]) for i, light in enumerate(lightness))
 

@@ -76,10 +76,10 @@ def size_scene(
     place = min(range(len(sizes)), key=lambda i: abs(sizes[i] - chosen))
     x, y = frame.at(sizes[place], held_out[place])
     marks += [Disc(x, y, 7, "leaf"), Disc(x, y, 3.8, "dot")]
-    marks.append(_key(0, "used", "held out, with standard error"))
-    marks.append(_key(0, "used", "", line=True))
-    marks.append(_key(1, "flow", "training"))
-    marks.append(_key(1, "flow", "", line=True))
+    # Curves that stay high leave the room below them empty.
+    low = min(held_out[-1], training[-1]) > 0.3 * frame.y_high
+    for place, (style, text) in enumerate((("used", "held out, with standard error"), ("flow", "training"))):
+        marks += [_key(place, style, text, low=low), _key(place, style, "", line=True, low=low)]
     words = "; ".join(f"{s} leaves: {number(a)} held out" for s, a in zip(sizes[:40], held_out, strict=False))
     return Scene(_WIDTH, _HEIGHT, "Mean loss by number of leaves", words, (), [Group(tuple(marks), "legend")])
 
@@ -122,9 +122,9 @@ def decision_scene(found: Probabilities) -> Scene:
     return Scene(_WIDTH, _HEIGHT, f"Decision curve, {found.name}", "", (), [Group(tuple(marks), "legend")])
 
 
-def _key(place: int, style: str, text: str, line: bool = False) -> Mark:
-    """What a line stands for, above the curve."""
-    y = _TOP + 12 + 16 * place
+def _key(place: int, style: str, text: str, line: bool = False, low: bool = False) -> Mark:
+    """What a line stands for, above the curve or near the axis below it."""
+    y = (_HEIGHT - _BOTTOM - 22 if low else _TOP + 12) + 16 * place
     if line:
         return Line(_WIDTH - _RIGHT - 20, y - 4, _WIDTH - _RIGHT, y - 4, style, 2.0)
     return Words(_WIDTH - _RIGHT - 26, y, text, 11, "end", "soft", halo=True)

@@ -49,7 +49,10 @@ class Summaries:
     @property
     def colours(self) -> tuple[str, ...]:
         """One colour per class shown."""
-        return class_colours(min(len(self.classes), MOST_COLOURS))
+        numbers = all(isinstance(c, int | float) and not isinstance(c, bool) for c in self.classes)
+        # Two classes are told apart rather than ordered, and so are actions, whatever their names.
+        ordered = numbers and len(self.classes) > 2 and not self.actions
+        return class_colours(min(len(self.classes), MOST_COLOURS), ordered)
 
     def amount(self, support: float) -> str:
         """The support, and its share of everything."""

@@ -92,10 +92,10 @@ class _TreePicture:
     def draw(self, down: bool) -> Scene:
         faces = [self._face(self.tree.nodes[node], down) for node in self.shown]
         if down:
-            sizes = [max(face.width, face.label_width) for face in faces]
+            sizes = [max(face.width, 2 * (self._beside(face) + face.label_width)) for face in faces]
             centres = tidy(self.children, sizes, 18.0, 30.0)
         else:
-            sizes = [max(face.height, face.label_height) for face in faces]
+            sizes = [max(face.height, 2 * (self._beside(face) + face.label_height)) for face in faces]
             centres = tidy(self.children, sizes, 8.0, 14.0)
         starts, end = _levels(faces, down)
         across = max(c + s / 2 for c, s in zip(centres, sizes, strict=True))
@@ -116,7 +116,10 @@ class _TreePicture:
             self.summaries.colours,
         )
         scene.groups += self._bands(faces, corners, down)
-        scene.groups += [self._group(face, *corner, down) for face, corner in zip(faces, corners, strict=True)]
+        before = self._before(centres)
+        scene.groups += [
+            self._group(face, *corner, down, side) for face, corner, side in zip(faces, corners, before, strict=True)
+        ]
         scene.groups.append(Group((*legend, *notes), "legend"))
         return scene
 
@@ -146,7 +149,22 @@ class _TreePicture:
         height = 2 * _PAD + _LINE * len(name) + bar + _SMALL_LINE - 4
         return _Face(node, name, note, label, inner + 2 * _PAD + 4, height, folded)
 
-    def _group(self, face: _Face, x: float, y: float, down: bool) -> Group:
+    def _band_width(self, face: _Face) -> float:
+        return max(_WIDEST_BAND * face.node.support / self.summaries.total, _THINNEST_BAND)
+
+    def _beside(self, face: _Face) -> float:
+        """How far from the middle of a branch its label begins."""
+        return self._band_width(face) / 2 + 5 if face.label else 0.0
+
+    def _before(self, centres: Sequence[float]) -> list[bool]:
+        """Whether each node stands before its parent: the branch comes from behind, and its label is in front of it."""
+        before = [False] * len(centres)
+        for parent, kids in enumerate(self.children):
+            for kid in kids:
+                before[kid] = centres[kid] < centres[parent] - 1
+        return before
+
+    def _group(self, face: _Face, x: float, y: float, down: bool, before: bool) -> Group:
         node = face.node
         style = "fold" if face.folded else "leaf" if node.is_leaf else "node"
         marks: list[Mark] = [Box(x, y, face.width, face.height, style, 3.0 if node.is_leaf else 9.0)]
@@ -161,14 +179,17 @@ class _TreePicture:
                 marks += self.summaries.marks(rule, x + _PAD, base - 9, face.width - 2 * _PAD, _BAR)
                 base += _BAR + 7.0
             marks.append(Words(middle, base - 1, face.note, _SMALL, style="soft"))
+        beside, lines = self._beside(face), len(face.label)
+        anchor: Literal["start", "end"] = "end"
         if down:
-            base = y - 6 - _SMALL_LINE * (len(face.label) - 1)
-            marks += [Words(middle, base + _SMALL_LINE * i, t, _LABEL, halo=True) for i, t in enumerate(face.label)]
+            anchor = "end" if before else "start"
+            left = middle - beside if before else middle + beside
+            base = y - 6 - _SMALL_LINE * (lines - 1)
         else:
-            base = y + face.height / 2 + 4 - _SMALL_LINE * (len(face.label) - 1) / 2
-            marks += [
-                Words(x - 8, base + _SMALL_LINE * i, t, _LABEL, "end", halo=True) for i, t in enumerate(face.label)
-            ]
+            centre = y + face.height / 2
+            left = x - 8
+            base = centre - beside - _SMALL_LINE * (lines - 1) if before else centre + beside + 9
+        marks += [Words(left, base + _SMALL_LINE * i, t, _LABEL, anchor, halo=True) for i, t in enumerate(face.label)]
         return Group(tuple(marks), "leaf" if node.is_leaf else "node", node.index, node_words(self.tree, node))
 
     def _side_leaf(self, face: _Face, rule: int, x: float, y: float) -> list[Mark]:
@@ -197,7 +218,7 @@ class _TreePicture:
                     ends = (x + face.width / 2 + at, y + face.height, kx + faces[kid].width / 2, ky)
                 else:
                     ends = (x + face.width, y + face.height / 2 + at, kx, ky + faces[kid].height / 2)
-                band = Band(*ends, max(w, _THINNEST_BAND), down)
+                band = Band(*ends, self._band_width(faces[kid]), down)
                 groups.append(Group((band,), "edge", faces[kid].node.index))
         return groups
 
