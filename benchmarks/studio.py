@@ -52,6 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--times", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=30.0, help="the limit of a fit")
     options = parser.parse_args()
     program = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
     if program is None:
@@ -59,7 +60,7 @@ def main() -> None:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    app = make_app(Studio(table(options.rows), Limits(30.0)), "token", [f"127.0.0.1:{port}"])
+    app = make_app(Studio(table(options.rows), Limits(options.seconds)), "token", [f"127.0.0.1:{port}"])
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -22,7 +22,7 @@ from omtree.studio.saving import FILES, saved, script
 from omtree.studio.session import Session
 from omtree.studio.source import Source, demo_source
 from omtree.studio.wishes import Wishes
-from omtree.studio.worker import QUICK, Job, Limits, Worker
+from omtree.studio.worker import QUICK, Job, Limits, Worker, quick_seconds
 from omtree.studio.workers import WorkerProcess
 
 
@@ -252,4 +252,5 @@ def test_a_quick_fit_without_a_tree_is_not_the_end(monkeypatch):
     monkeypatch.setattr(worker, "_show", lambda job, model, phase: shown.append(phase))
     assert worker._best(Job(0, Wishes.first(source)), None) is found
     assert limits == [QUICK, 20.0]
+    assert quick_seconds(1_000_000) == pytest.approx(4 * QUICK)  # reading alone takes longer than for a few rows
     assert shown == ["full"]

@@ -20,8 +20,8 @@ from omtree.studio.source import Source
 from omtree.studio.view import view_of
 from omtree.studio.wishes import Wishes
 
-#: Seconds until the first tree is shown, whatever it is.
-QUICK = 0.15
+#: Seconds until the first tree is shown, whatever it is; of more rows than these it takes longer to read them.
+QUICK, QUICKLY_READ = 0.15, 250_000
 _FOLDS = 5
 _NO_TIME = (
     "The time did not suffice to find out what to expect of each size on new rows; start the studio with a larger "
@@ -162,15 +162,16 @@ class Worker:
         """The best tree, after a first one where none is known yet; None where there is none before a stop."""
         model = known
         if known is None:
+            quick = quick_seconds(len(self._source.y))
             try:
-                model = self._try(job, min(QUICK, self._limits.seconds))
+                model = self._try(job, min(quick, self._limits.seconds))
             except ValueError:
                 # In so short a time constraints may not be met yet; the fit that follows says why there is no tree.
                 model = None
             if model is not None:
                 self._show(job, model, "quick")
                 # A search that ended before its limit had nothing left to do.
-                if model.certificate_.total_seconds < 0.8 * QUICK:
+                if model.certificate_.total_seconds < 0.8 * quick:
                     return model
             if self._is_stopped(job):
                 return model
@@ -233,6 +234,11 @@ class Worker:
 
     def _send(self, kind: str, job: Job, content: Any) -> None:
         self._connection.send((kind, job.revision, content))
+
+
+def quick_seconds(rows: int) -> float:
+    """How long to look for a first tree that is more than a leaf."""
+    return QUICK * max(1.0, rows / QUICKLY_READ)
 
 
 def _better(first: Any, second: Any) -> Any:
