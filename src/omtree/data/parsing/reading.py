@@ -155,7 +155,8 @@ class ColumnReading:
             for place in odd.tolist():
                 if place in used:
                     raise ValueError(
-                        f"Column {self.name!r} held {what} in training, but has the cell {texts[place]!r} here."
+                        f"Column {self.name!r} held {what} in training, but has the cell {texts[place]!r} here; "
+                        "correct it, or leave it empty where the value is missing."
                     )
         return Column(self.name, "numeric", np.append(values, np.nan)[column.values], column.has_missing)
 
