@@ -33,7 +33,7 @@ def share_limits(share: float, rows: float, risk: float) -> tuple[float, float]:
     Examples
     --------
     >>> [round(limit, 3) for limit in share_limits(0.9, 50, 0.05)]
-    [0.801, 0.959]
+    [0.801, 0.96]
     >>> share_limits(0.0, 0, 0.05)
     (0.0, 1.0)
     """

@@ -195,7 +195,8 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         """
         if is_dask(X):
             return self._lazily(X, "predict")  # type: ignore[no-any-return]
-        return answered_numbers(self.rules_, self.apply(X))
+        rule = self.apply(X)
+        return answered_numbers(self.rules_, rule)
 
     def _positions(self, y: Any) -> npt.NDArray[Any]:
         """The target as constraints see it; those that look at it are refused with several targets."""

@@ -58,6 +58,9 @@ NEXT_WORK, NEXT_PATIENCE = 1.5e7, 3
 ENDLESS = 2**31 - 1
 #: Once the time is up, no quick tree is grown on more cells than this.
 LATE_CELLS = 1_000_000
+#: Seconds that a greedy tree takes for a cell and a level, roughly, and how far past the limit one may go on: nothing can
+#: stop it once it is begun.
+GREEDY_SECONDS, GREEDY_GRACE = 1.4e-7, 0.5
 #: Losses are equal up to this share.
 ROUNDING = 1e-8
 #: The share of the loss that a round must have saved for another one to follow.
@@ -264,6 +267,10 @@ class ThresholdSearch:
         """Whether the time is up, and even the quickest tree would take long."""
         return self._deadline.expired and len(part.training) * len(part.training.columns) > LATE_CELLS
 
+    def _greedy_steps(self, part: _Part) -> float:
+        """Cells that a greedy tree sorts, level by level."""
+        return float(len(part.training) * len(part.training.columns) * self._pose.max_depth)
+
     def _hopeless(self, features: Sequence[Feature]) -> bool:
         """Whether a search over these features will hardly end in time."""
         if self._quick is None or self._quick.cuts_only or math.isinf(self._deadline.remaining):
@@ -323,7 +330,8 @@ class ThresholdSearch:
             # Over fixed cuts the bound of the search holds for all of them.
             bound = 0.0 if coarse else refined.answer.solution.bound
         if go_on:
-            greedy = greedy_tree(part.training, features, self._pose, coarse) if coarse else None
+            in_time = GREEDY_SECONDS * self._greedy_steps(part) <= self._deadline.remaining + GREEDY_GRACE
+            greedy = greedy_tree(part.training, features, self._pose, coarse) if coarse and in_time else None
             if greedy is not None:
                 starts.append(QuickTree(greedy, math.inf, starts[0].floor))
             patience = PATIENCE if math.isinf(self._deadline.remaining) else ENDLESS
