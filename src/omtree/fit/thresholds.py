@@ -58,8 +58,8 @@ NEXT_WORK, NEXT_PATIENCE = 1.5e7, 3
 ENDLESS = 2**31 - 1
 #: Once the time is up, no quick tree is grown on more cells than this.
 LATE_CELLS = 1_000_000
-#: Seconds that a greedy tree takes for a cell and a level, roughly, and how far past the limit one may go on: nothing can
-#: stop it once it is begun.
+#: Seconds that a greedy tree takes for a cell and a level, roughly, and how far past the limit one may go on: nothing
+#: can stop it once it is begun.
 GREEDY_SECONDS, GREEDY_GRACE = 1.4e-7, 0.5
 #: Losses are equal up to this share.
 ROUNDING = 1e-8
