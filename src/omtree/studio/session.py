@@ -108,12 +108,6 @@ class Session:
         if before is not None and before.parent is not None and self._is_one_move(before, wishes):
             parent = before.parent
             del self.revisions[before.number]
-            if self.revisions[parent].wishes == wishes:
-                # The hand is back where it started.
-                self._redo = []
-                self.stop()
-                self._go(parent)
-                return self.revisions[parent]
         self._last += 1
         origin = None if parent is None else self.revisions[parent].wishes
         revision = Revision(self._last, parent, wishes, words or wishes.words_from(origin))
@@ -247,6 +241,8 @@ class Session:
     def _is_one_move(self, before: Revision, wishes: Wishes) -> bool:
         if before.parent is None or time.monotonic() - before.made > _ONE_MOVE:
             return False
+        if any(each.parent == before.number for each in self.revisions.values()):
+            return False  # what was changed from it, and undone, stays in the history
         origin = self.revisions[before.parent].wishes
         moved = before.wishes.changed_from(origin)
         return len(moved) == 1 and wishes.changed_from(before.wishes) == moved
