@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
 NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
-.PHONY: demo docs pictures fit interop studio test soak fuzz test-oldest wheel sdist lint format sanitize clean build bench bench-paper bench-large bench-rivals \
+.PHONY: demo docs pictures notebooks fit interop studio test soak fuzz test-oldest wheel sdist lint format sanitize clean build bench bench-paper bench-large bench-rivals \
   bench-report
 
 build: $(VENV)/.built
@@ -71,6 +71,11 @@ $(VENV)/.docs: $(VENV)/.built
 pictures: build
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/studio_pictures.py
+
+# The notebooks of the examples, run anew.
+notebooks: build
+	$(PIP) install nbclient ipykernel
+	$(BIN)/python examples/make_notebooks.py
 
 # The sanitizers must be loaded before Python itself, hence LD_PRELOAD; leaks of the interpreter are not ours.
 sanitize:

@@ -1,17 +1,20 @@
 """How long the other good trees take, beside the fit and beside TreeFARMS, in one run::
 
     python -m benchmarks.alternatives --data DIR [--sets breast-cancer adult] [--trees 1000] [--depth 3]
-    python -m benchmarks.alternatives --rival [--margin 0.05] [--price 0.02]
+    python -m benchmarks.alternatives --rival
 
 The first asks for the best 1,000 different trees of default fits: breast-cancer of scikit-learn, a table drawn at
 random with columns like those of COMPAS, and adult from ``DIR/adult_train.csv.gz``, the class last. It gives the
 seconds of the processor, of the fit, of the trees and of their models. The second lists all trees of depth 3 within a
-margin over the same 0/1 columns as TreeFARMS (``pip install treefarms``).
+margin over the same 0/1 columns as TreeFARMS (``pip install treefarms tqdm IPython gmpy2``), as sets of leaves.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -88,34 +91,75 @@ def flags() -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(columns), np.asarray(y)
 
 
-def rival(margin: float, price: float) -> Iterator[str]:
-    """All trees within a margin of the best, by both; a leaf costs a price in errors per row."""
+def tiny(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Forty rows of four 0/1 columns."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 2, (40, 4)), columns=list("abcd"))
+    return X, ((X.a & X.b) | (rng.random(40) < 0.2)).to_numpy().astype(int)
+
+
+Leaves = frozenset[frozenset[int]]
+
+
+def canonical(
+    tree: dict[str, Any], rows: np.ndarray, X: np.ndarray, y: np.ndarray, price: float
+) -> tuple[Leaves, float]:
+    """The leaves of a tree of TreeFARMS as sets of rows, and its loss, without splits into leaves that do not pay."""
+    ones = int(y[rows].sum())
+    whole: Leaves = frozenset([frozenset(rows.tolist())])
+    alone = min(ones, len(rows) - ones) + price
+    if "prediction" in tree:
+        return whole, alone
+    inside = X[rows, tree["feature"]] == 1
+    sides = [canonical(tree[name], rows[part], X, y, price) for name, part in (("true", inside), ("false", ~inside))]
+    loss = sum(side[1] for side in sides)
+    leaves = sides[0][0] | sides[1][0]
+    return (whole, alone) if len(leaves) == 2 and loss >= alone - 1e-9 else (leaves, loss)
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Without what libraries print."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        os.dup2(nowhere.fileno(), 1)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+
+
+def beside_the_rival() -> Iterator[str]:
+    """All trees of depth 3 within a margin of the best, by both; a leaf costs a price in errors per row."""
+    yield "| table | margin, price | its trees | as sets of leaves | ours | in one only | its s | our fit and list, s |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for seed in range(4):
+        yield both(f"tiny {seed}", *tiny(seed), 0.3, 0.02)
+    for margin, price in ((0.05, 0.02), (0.05, 0.01), (0.2, 0.02), (0.2, 0.01)):
+        yield both("breast-cancer, 24 columns", *flags(), margin, price)
+
+
+def both(name: str, X: pd.DataFrame, y: np.ndarray, margin: float, price: float) -> str:
+    """A line of the table."""
     from treefarms import TREEFARMS
 
-    X, y = flags()
     config = {"regularization": price, "rashomon_bound_multiplier": margin, "depth_budget": 4, "verbose": False}
-    theirs, seconds = seconds_of(lambda: TREEFARMS(config).fit(X, pd.Series(y, name="y")))
-    yield f"TreeFARMS: {theirs.get_tree_count():,} trees in {seconds:.2f} s"
-    # A price of a leaf is not a part of the fit: of all trees within the errors that it allows, those within remain.
-    model, fit = seconds_of(lambda: OptimalTreeClassifier(max_depth=3, splits="binary", min_samples_leaf=1).fit(X, y))
-    n = len(y)
-    sizes = model.loss_by_leaves_
-    best = min(sizes[m] / n + price * (m + 1) for m in range(len(sizes)))
-    most = (1 + margin) * best
-
-    def listed() -> set[tuple[tuple[int, ...], ...]]:
-        within = set()
-        for leaves in range(1, len(sizes) + 1):
-            spare = most - price * leaves - sizes[leaves - 1] / n
-            if spare >= 0:
-                for other in model.with_leaves(leaves).alternatives(None, spare + 1e-9, time_limit=300.0):
-                    if other.certificate_.value / n + price * other.tree_.n_leaves <= most + 1e-12:
-                        rule = other.apply(X)
-                        within.add(tuple(sorted(tuple(np.flatnonzero(rule == r)) for r in set(rule.tolist()))))
-        return within
-
-    ours, search = seconds_of(listed)
-    yield f"omtree: fit {fit:.2f} s, {len(ours):,} trees in {search:.2f} s"
+    with silence():
+        found, its = seconds_of(lambda: TREEFARMS(config).fit(X, pd.Series(y, name="y")).model_set)
+    raw = [found.get_tree_at_idx_raw(i) for i in range(found.get_tree_count())]
+    theirs = {canonical(tree, np.arange(len(y)), X.to_numpy(), y, price * len(y))[0] for tree in raw}
+    model = OptimalTreeClassifier(max_depth=3, splits="binary", min_samples_leaf=1, leaf_price=price)
+    _, fit = seconds_of(lambda: model.fit(X, y))
+    trees = model.alternatives(None, margin * model.certificate_.value / len(y) + 1e-9, time_limit=300.0)
+    _, search = seconds_of(lambda: trees.losses)
+    ours = set()
+    for other in trees:
+        rule = other.apply(X)
+        ours.add(frozenset(frozenset(np.flatnonzero(rule == r).tolist()) for r in set(rule.tolist())))
+    counts = f"{len(raw):,} | {len(theirs):,} | {len(ours):,} | {len(theirs ^ ours)}"
+    return f"| {name} | {margin:.0%}, {price} | {counts} | {its:.3f} | {fit + search:.3f} |"
 
 
 def main() -> None:
@@ -125,11 +169,9 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=1000)
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--rival", action="store_true")
-    parser.add_argument("--margin", type=float, default=0.05)
-    parser.add_argument("--price", type=float, default=0.02)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = rival(given.margin, given.price)
+    lines = beside_the_rival()
     if not given.rival:
         lines = beside_the_fit(given.sets, given.data, given.trees, given.depth)
     for line in lines:

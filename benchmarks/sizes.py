@@ -4,12 +4,12 @@ Every data set is cut at random into 75 % training and 25 % test rows, several t
 5-fold cross-validation on the training rows as well: CART its cost of complexity, STreeD (where pystreed is installed)
 its number of nodes. A difference counts where it is more than one standard error over the splits.
 
-    python benchmarks/sizes.py --data DIR [--depth 3] [--splits 5] [--sets avila htru2] [--time-limit 30]
+    python benchmarks/sizes.py --data DIR [--depth 3] [--splits 5] [--sets avila htru2] [--time-limit 30] [--rows 50000]
     python benchmarks/sizes.py --data DIR --times
 
-DIR holds one `NAME.csv` or `NAME.parquet` per set, with the class in the column `target`; without it the sets that
-scikit-learn ships are taken. `--times` prints what choosing the size costs beside one fit, on the sets of over 10,000
-rows.
+DIR holds one `NAME.csv`, `NAME.csv.gz` or `NAME.parquet` per set, with the class in the column `target`; without it the
+sets that scikit-learn ships are taken. Of a set with more than `--rows` rows so many are drawn at random. `--times`
+prints what choosing the size costs beside one fit, on the sets of over 10,000 rows, classes and numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from omtree import OptimalTreeClassifier
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 
 SHIPPED = {"iris": load_iris, "wine": load_wine, "breast-cancer-w": load_breast_cancer}
 SMALL = [
@@ -48,21 +48,24 @@ SMALL = [
     "kr-vs-kp",
     "heart-cleveland",
 ]
-LARGE = ["avila", "eeg-eye-state", "htru2", "shuttle", "pendigits"]
+LARGE = ["avila", "eeg-eye-state", "htru2", "shuttle", "pendigits", "adult_train", "skin-segmentation", "covertype"]
+#: Sets with a number to predict, and their columns that say it.
+NUMBERS: dict[str, list[str]] = {
+    "bike-sharing-hour": ["casual", "registered", "instant", "dteday"],
+    "flights-3m": [],
+}
+READERS = {".csv": pd.read_csv, ".csv.gz": pd.read_csv, ".parquet": pd.read_parquet}
 
 
-def sets(directory: Path | None, names: list[str] | None, times: bool) -> Iterator[tuple[str, pd.DataFrame, pd.Series]]:
-    """Names, columns and classes."""
-    for name, load in SHIPPED.items():
-        if not times and (names is None or name in names):
-            X, y = load(return_X_y=True, as_frame=True)
-            yield name, X, y
-    if directory is None:
-        return
-    for name in (LARGE if times else [*SMALL, *LARGE]) if names is None else names:
-        for path, read in ((directory / f"{name}.csv", pd.read_csv), (directory / f"{name}.parquet", pd.read_parquet)):
-            if path.exists():
-                frame = read(path)
+def sets(directory: Path | None, wanted: list[str], most: int) -> Iterator[tuple[str, pd.DataFrame, pd.Series]]:
+    """Names, columns and targets."""
+    for name in wanted:
+        if name in SHIPPED:
+            yield name, *SHIPPED[name](return_X_y=True, as_frame=True)
+        for suffix, read in READERS.items():
+            if directory is not None and (path := directory / f"{name}{suffix}").exists():
+                frame = read(path).drop(columns=NUMBERS.get(name, []))
+                frame = frame if len(frame) <= most else frame.sample(most, random_state=0)
                 y = frame.pop("target")
                 yield name, frame, (y > 0).astype(int) if name == "heart-cleveland" else y
 
@@ -86,7 +89,8 @@ def streed(depth: int, X: pd.DataFrame, y: Any) -> Any:
     from pystreed import STreeDClassifier  # type: ignore[import-not-found]
 
     codes = pd.Series(y).astype("category").cat.codes.to_numpy()
-    model = STreeDClassifier("accuracy", max_depth=depth, hyper_tune=True, time_limit=60, n_thresholds=8)
+    # Where its tuning runs over the limit it ends the whole process.
+    model = STreeDClassifier("accuracy", max_depth=depth, hyper_tune=True, time_limit=3600, n_thresholds=8)
     model.fit(X.to_numpy(), codes)
     return model
 
@@ -134,28 +138,31 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--time-limit", type=float, default=30.0)
     parser.add_argument("--without", nargs="+", default=[], help="columns to leave out, such as one_se")
+    parser.add_argument("--rows", type=int, default=50_000, help="most rows of a set")
     parser.add_argument("--times", action="store_true")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print(f"Python {platform.python_version()}, scikit-learn {sklearn.__version__}, {platform.machine()};", end=" ")
-    print(f"depth {args.depth}, {args.splits} splits, least support 1 %\n")
+    print(f"depth {args.depth}, {args.splits} splits, least support 1 %, at most {args.rows:,} rows of a set\n")
     (print_times if args.times else print_errors)(args)
 
 
 def print_times(args: argparse.Namespace) -> None:
-    """What choosing the size costs, on one thread, in user time."""
-    print("| data | rows | one fit, s | auto, s | ratio | leaves |\n|---|---|---|---|---|---|")
-    for name, X, y in sets(args.data, args.sets, times=True):
-        if len(X) < 10_000:
+    """What choosing the size costs, on one thread, in time of the processor: the fastest of three runs each."""
+    print("| data | rows | columns | one fit, s | auto, s | ratio | leaves |\n|---|---|---|---|---|---|---|")
+    for name, X, y in sets(args.data, args.sets or [*LARGE, *NUMBERS], args.rows):
+        if len(X) <= 10_000:
             continue
-        seconds = []
-        for leaves in (None, "auto"):
-            model = OptimalTreeClassifier(max_depth=args.depth, max_leaves=leaves, time_limit=None)
+        kind = OptimalTreeRegressor if name in NUMBERS else OptimalTreeClassifier
+        seconds: dict[Any, float] = {}
+        for leaves in (None, "auto") * 3:
+            model = kind(max_depth=args.depth, max_leaves=leaves, time_limit=None)
             start = time.process_time()
             model.fit(X, y)
-            seconds.append(time.process_time() - start)
-        one, auto = seconds
-        print(f"| {name} | {len(X):,} | {one:.2f} | {auto:.2f} | {auto / one:.1f} | {len(model.rules_)} |", flush=True)
+            seconds[leaves] = min(seconds.get(leaves, np.inf), time.process_time() - start)
+        one, auto = seconds.values()
+        shape = f"{len(X):,} | {X.shape[1]}"
+        print(f"| {name} | {shape} | {one:.2f} | {auto:.2f} | {auto / one:.1f} | {len(model.rules_)} |", flush=True)
 
 
 def print_errors(args: argparse.Namespace) -> None:
@@ -164,7 +171,7 @@ def print_errors(args: argparse.Namespace) -> None:
     print(f"| data | {' | '.join(fits)} |\n|---|{'---|' * len(fits)}")
     every: list[list[float]] = []
     worse = []
-    for name, X, y in sets(args.data, args.sets, times=False):
+    for name, X, y in sets(args.data, args.sets or [*SHIPPED, *SMALL, *LARGE], args.rows):
         errors = np.empty((args.splits, len(fits)))
         coded = numbers(X)
         for seed in range(args.splits):

@@ -3,9 +3,10 @@
 `costs`, `policy` and `survival` compare binary trees on the same 0/1 columns with STreeD: the objective on the training
 rows, computed here from what both predict, and the seconds of the whole fit. `curves` compares multiway trees on the
 raw columns of the sets that scikit-survival ships with its greedy `SurvivalTree`: concordance and Brier score on rows
-held out, over splits. Needs ``pip install omtree[bench] scikit-survival``.
+held out, over splits. `limits` has policies under a budget, and under a fairness limit, without a rival. Needs
+``pip install omtree[bench] scikit-survival``.
 
-    python benchmarks/tasks.py --data DIR [--part costs policy survival curves]
+    python benchmarks/tasks.py --data DIR [--part costs policy limits survival curves]
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from omtree import OptimalPolicyTree, OptimalSurvivalTree, OptimalTreeClassifier
+from omtree.constraints import AnswerShare, StatisticalParity
 from omtree.fit.policy_scores import Scorer
 from omtree.model.survival_scores import Censoring, brier_scores, concordance
 from omtree.sources.lifetimes import Lifetimes
@@ -118,6 +120,27 @@ def policy(folder: Path) -> Iterator[tuple[str, ...]]:
             ratios.append(ratio)
             yield line
     yield _mean(ratios)
+
+
+def limits(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Doubly robust policies for warfarin under a limit on dose 1, and parity of it between the values of b1."""
+    frame = pd.read_csv(folder / "policy-warfarin-train.csv")
+    X = frame.filter(regex=r"^b\d")
+    taken, outcome, chance = (frame[name].to_numpy() for name in ("treatment", "outcome", "propensity"))
+    expected = frame[["model_0", "model_1", "model_2"]].to_numpy()
+    yield "limits", "depth", "reward", "share of dose 1", "difference", "status", "seconds"
+    for depth in (2, 3):
+        for wanted in ((), (AnswerShare(1, at_most=0.4),), (StatisticalParity("b1", 0.05, class_=1),)):
+            model, seconds = quickest(
+                lambda depth=depth, wanted=wanted: OptimalPolicyTree(
+                    max_depth=depth, splits="binary", time_limit=60, constraints=wanted
+                ).fit(X, taken, outcome, propensity=chance, outcome_model=expected)
+            )
+            said = model.predict(X) == 1
+            apart = abs(said[X["b1"] == 1].mean() - said[X["b1"] == 0].mean())
+            figures = (f"{model.value_.policy.value:.5f}", f"{said.mean():.4f}", f"{apart:.4f}")
+            title = wanted[0].title if wanted else "none"
+            yield title, str(depth), *figures, model.certificate_.status, f"{seconds:.2f}"
 
 
 def survival(folder: Path) -> Iterator[tuple[str, ...]]:
@@ -228,6 +251,7 @@ def _tuned(kind: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
 PARTS: dict[str, Callable[[Path], Iterator[tuple[str, ...]]]] = {
     "costs": costs,
     "policy": policy,
+    "limits": limits,
     "survival": survival,
     "curves": curves,
 }

@@ -5,9 +5,11 @@ Models are fitted to data that scikit-learn bundles; everything goes to docs/ima
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from omtree.constraints import Recall
 from omtree.report.graph_picture import graph_to_svg
 
 IMAGES = Path(__file__).resolve().parent / "images"
+EXAMPLES = IMAGES.parents[1] / "examples"
 WIDTH = 1180
 
 
@@ -49,6 +52,16 @@ def vector_pictures() -> None:
     _write("graph.svg", graph_to_svg(small))
     rules = OptimalTreeClassifier(structure="rules", max_depth=3, max_leaves=5).fit(*three_questions())
     _write("rules.svg", rules.to_svg())
+
+
+def gallery() -> None:
+    """The trees that the examples fit."""
+    models = {"fair_tree": "fair", "cheap_diagnosis": "frugal"} | dict.fromkeys(
+        ("regression", "policy", "survival"), "model"
+    )
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        for example, name in models.items():
+            _write(f"gallery-{example}.svg", runpy.run_path(str(EXAMPLES / f"{example}.py"))[name].to_svg())
 
 
 def three_questions() -> tuple[pd.DataFrame, list[str]]:
@@ -130,6 +143,7 @@ def main() -> None:
     """Make all pictures."""
     IMAGES.mkdir(exist_ok=True)
     vector_pictures()
+    gallery()
     program = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
     if program is None:
         sys.exit("There is no Chromium on this machine (Debian: apt-get install chromium).")

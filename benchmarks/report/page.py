@@ -17,6 +17,7 @@ FRAGMENTS = (
     "trees",
     "cuts",
     "leaf_price",
+    "anytime",
     "alternatives",
     "accuracy",
     "objectives",

@@ -11,9 +11,10 @@ using namespace omtree::neighbourhood;
 
 Worth worth_named(const std::string &name) {
     constexpr std::pair<const char *, Worth> kinds[] = {{"label", Worth::label},     {"squared", Worth::squared},
-                                                        {"squares", Worth::squares}, {"poisson", Worth::poisson},
-                                                        {"hazard", Worth::hazard},   {"gini", Worth::gini},
-                                                        {"entropy", Worth::entropy}};
+                                                        {"squares", Worth::squares}, {"lines", Worth::lines},
+                                                        {"planes", Worth::planes},   {"poisson", Worth::poisson},
+                                                        {"hazard", Worth::hazard},   {"logrank", Worth::logrank},
+                                                        {"gini", Worth::gini},       {"entropy", Worth::entropy}};
     for (const auto &[known, worth] : kinds) {
         if (name == known) {
             return worth;

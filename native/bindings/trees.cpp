@@ -379,11 +379,25 @@ void bind_task(nb::module_ &m) {
              nb::arg("progress").none());
 }
 
+/// Trees that become lists only when they are asked for.
+struct PackedTrees {
+    std::vector<omtree::SearchTree> trees;
+};
+
 void bind_nearby(nb::module_ &m) {
+    nb::class_<PackedTrees>(m, "PackedTrees")
+        .def("__len__", [](const PackedTrees &packed) { return packed.trees.size(); })
+        .def("__getitem__", [](const PackedTrees &packed, std::size_t i) {
+            if (i >= packed.trees.size()) {
+                throw nb::index_error();
+            }
+            return tree_as_lists(packed.trees[i]);
+        });
     m.def(
         "nearby_trees",
         [](Matrix<std::uint8_t> codes, const omtree::RuleJudge &judge, const TreeTask &trees, std::size_t most_trees,
-           double known, double bound, double cap, bool trivial, bool shapes, std::size_t room) {
+           double known, double bound, double cap, bool trivial, bool shapes, std::size_t room, double leaf_price,
+           bool labelled, bool by_conditions, int n_strata, std::vector<double> missed, std::vector<double> slack) {
             omtree::NearbyTask task;
             task.problem = general_problem(codes, judge, trees);
             task.most_trees = most_trees;
@@ -393,15 +407,27 @@ void bind_nearby(nb::module_ &m) {
             task.trivial = trivial;
             task.shapes = shapes;
             task.room = room;
+            task.leaf_price = leaf_price;
+            task.labelled = labelled;
+            task.by_conditions = by_conditions;
+            task.n_strata = n_strata;
+            task.missed = std::move(missed);
+            task.slack = std::move(slack);
+            if (task.slack.size() > omtree::NearbyTask::most_demands ||
+                task.missed.size() != task.slack.size() * n_strata * judge.n_labels()) {
+                throw std::invalid_argument("demands on trees must be few, with a number for every stratum and label");
+            }
             omtree::Control control;
             omtree::NearbyResult result;
             const bool interrupted = trees.run(control, [&] { result = omtree::nearby_trees(task, control); });
             return nb::make_tuple(to_numpy(std::move(result.losses)), to_numpy(std::move(result.leaves)),
-                                  to_numpy(std::move(result.marks)), trees_as_lists(result.trees), result.reached,
-                                  result.finished, result.overflow, result.exhausted, interrupted);
+                                  to_numpy(std::move(result.marks)), PackedTrees{std::move(result.trees)},
+                                  result.reached, result.finished, result.overflow, result.exhausted, interrupted,
+                                  to_numpy(std::move(result.row_marks)), to_numpy(std::move(result.missed)));
         },
         nb::arg("codes"), nb::arg("judge"), nb::arg("task"), nb::kw_only(), nb::arg("most_trees"), nb::arg("known"),
-        nb::arg("bound"), nb::arg("cap"), nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"));
+        nb::arg("bound"), nb::arg("cap"), nb::arg("trivial"), nb::arg("shapes"), nb::arg("room"), nb::arg("leaf_price"),
+        nb::arg("labelled"), nb::arg("by_conditions"), nb::arg("n_strata"), nb::arg("missed"), nb::arg("slack"));
 }
 
 } // namespace

@@ -13,8 +13,11 @@ namespace omtree {
     LOSS(entropy, Entropy)                                                                                             \
     LOSS(squared, Squared)                                                                                             \
     LOSS(squares, Squares)                                                                                             \
+    LOSS(lines, Lines)                                                                                                 \
+    LOSS(planes, Planes)                                                                                               \
     LOSS(poisson, Poisson)                                                                                             \
-    LOSS(hazard, Hazard)
+    LOSS(hazard, Hazard)                                                                                               \
+    LOSS(logrank, LogRank)
 
 enum class Loss : std::uint8_t {
 #define OMTREE_LOSS_NAME(name, Formula) name,

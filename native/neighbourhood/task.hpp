@@ -14,7 +14,7 @@ struct View {
 };
 
 /// What makes a leaf good: the best label's gain, or what is explained of the target or of the classes.
-enum class Worth { label, squared, squares, poisson, hazard, gini, entropy };
+enum class Worth { label, squared, squares, lines, planes, poisson, hazard, logrank, gini, entropy };
 
 struct Test {
     int view = -1; ///< none, if negative

@@ -354,6 +354,9 @@ Test Window::best_first(const TreeNode &node, int most_leaves, const TreeNode *f
 
 std::vector<Test> Window::in_order(const TreeNode &node, int most_leaves, const TreeNode *from,
                                    std::mt19937_64 &random) {
+    if (most_leaves < 2) {
+        return {};
+    }
     const std::vector<int> views = choose_views(node, from, random);
     if (views.empty()) {
         return {};

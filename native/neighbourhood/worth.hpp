@@ -1,6 +1,7 @@
 // What a leaf is worth, from the sums of its rows; losses are a constant minus this.
 #pragma once
 
+#include "loss/additive.hpp"
 #include "loss/poisson.hpp"
 
 #include <algorithm>
@@ -50,6 +51,11 @@ inline double logarithms(const double *sums, int n) {
     return sum - x_log_x(total);
 }
 
+/// What a leaf saves of the squares of the target, the last of the sums.
+inline double saved(Loss loss, const Task &task, const double *sums) {
+    return sums[task.n_planes - 1] - leaf_loss(loss, sums, {task.n_planes, 1, 1, nullptr, nullptr});
+}
+
 } // namespace detail
 
 /// What rows with these sums are worth as one leaf.
@@ -67,10 +73,16 @@ inline double worth_of(const Task &task, const double *sums) {
         }
         return sums[0] > 0.0 ? squared / sums[0] : 0.0;
     }
+    case Worth::lines:
+        return detail::saved(Loss::lines, task, sums);
+    case Worth::planes:
+        return detail::saved(Loss::planes, task, sums);
     case Worth::poisson:
         return sums[0] > 0.0 ? sums[0] * poisson_excess(sums[1] / sums[0]) : 0.0;
     case Worth::hazard:
         return sums[1] > 0.0 ? sums[1] * poisson_excess(sums[2] / sums[1]) : 0.0;
+    case Worth::logrank:
+        return sums[1] > 0.0 ? sums[2] * sums[2] / sums[1] : 0.0;
     case Worth::gini:
         return detail::squares(sums + first, task.n_planes - first);
     case Worth::entropy:

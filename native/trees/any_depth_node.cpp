@@ -61,6 +61,7 @@ void AnyDepthSearch::find_weights(const BitNode &bits, Level &level) const {
 AnyDepthSearch::Known AnyDepthSearch::open(Node &node, Level &level) {
     BitNode &bits = node.bits;
     const int n = bits.n_columns();
+    check(); // clearing the counts of thousands of columns takes time as well
     bits.pairs.assign(bits.total.size() * bits.columns.size() * bits.stride, 0);
     count_in_steps(bits.view(), nullptr, bits.pairs.data(), [this] { check(); });
     bits.find_singles();

@@ -1,4 +1,4 @@
-// The best multiway tree of any size.
+// The best multiway tree where every leaf has a price, and their number is free.
 #pragma once
 
 #include <functional>
@@ -12,42 +12,45 @@ namespace omtree {
 /// A tree with what it costs.
 struct SizedTree {
     SearchTree nodes;
-    std::vector<std::int64_t> errors; ///< of each node as a leaf
+    std::vector<double> losses; ///< of each node as a leaf
     int leaves = 0;
     double loss = infinity;
 };
 
-/// The tree cut back to so many leaves, with as few errors as can be.
+/// The tree cut back to so many leaves, with as little loss as can be.
 SizedTree cut_back(const SizedTree &tree, int max_leaves);
 
 /// Finds one number for every subproblem where the search within a limit on leaves needs one for each number of leaves.
-/// Where the best tree has no more leaves than are allowed, it is the best within the limit; where it has more, what
-/// was found bounds all subproblems of the search within the limit.
-class AnySizeSearch {
+/// Where the best tree has no more leaves than are allowed, it is the best of its size; where it has more, what was
+/// found bounds all subproblems of the search within the limit.
+template <typename Count, typename Value> class AnySizeSearch final : public SizeBounds {
   public:
-    using Count = AnySizeWorker::Count;
     using MakeCounter = std::function<std::unique_ptr<Counter<Count>>()>;
 
     AnySizeSearch(const Shared<Count> &shared, Control &control, const Samples<Count> &samples, double floor,
                   MakeCounter make_counter);
 
-    /// Whether the problem is one for this search.
-    static bool suits(const SearchProblem &problem, const LeafCost<Count> &cost, double total);
+    /// Whether the problem is one for this search, whatever a leaf costs.
+    static bool suits(const SearchProblem &problem);
 
+    /// What a leaf costs from now on. What is known for other prices bounds what is not known for this one.
+    void set_prices(const Prices<Value> &prices);
     /// Looks for the best tree of at most this depth, from two on; false when it had to stop.
     bool solve(int depth);
     /// The best tree so far; no nodes where there is none. Where the time did not suffice, `control` says so, and the
     /// tree may be worse than what was found.
     SizedTree tree(Control &control);
-    /// No tree within the limits is better, once their depth was reached.
-    double bound() const;
-    AnySizeBounds bounds() { return {cache_, error_cost_}; }
+    /// No tree of at most so many leaves has a lower loss, once its depth was reached.
+    double bound(int leaves) const { return caches_.back()->prices.least_loss(best_.value, leaves); }
+    bool raise(const ConditionSet &path, int depth, int most, double *least) override;
     SearchStatistics statistics() const;
 
   private:
+    using Worker = AnySizeWorker<Count, Value>;
+
     bool deepen(int depth);
-    int build(const Samples<Count> &samples, const ConditionSet &path, int depth, Found found, SizedTree &tree);
-    AnySizeWorker &worker(int i);
+    int build(const Samples<Count> &samples, const ConditionSet &path, int depth, Found<Value> found, SizedTree &tree);
+    Worker &worker(int i);
 
     const Shared<Count> &shared_;
     const SearchProblem &problem_;
@@ -55,13 +58,14 @@ class AnySizeSearch {
     const Samples<Count> &samples_;
     double floor_;
     MakeCounter make_counter_;
-    int max_leaves_;
-    Value error_cost_; ///< so that no number of leaves within the limit outweighs an error
-    AnySizeCache cache_;
-    std::vector<std::unique_ptr<AnySizeWorker>> workers_; ///< one per thread; what they counted serves again
-    std::vector<Value> score_;                            ///< by feature at the root, from the last depth
-    Found best_;
+    typename Worker::Caches caches_;               ///< one a price
+    std::vector<std::unique_ptr<Worker>> workers_; ///< one per thread; what they counted serves again
+    std::vector<Value> score_;                     ///< by feature at the root, from the last depth
+    Found<Value> best_;
     int depth_ = 1; ///< that was reached
 };
+
+extern template class AnySizeSearch<std::int32_t, std::int64_t>;
+extern template class AnySizeSearch<double, double>;
 
 } // namespace omtree

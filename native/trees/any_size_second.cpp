@@ -7,7 +7,8 @@
 namespace omtree {
 
 /// Splits a feature, whose counts the level has, into leaves.
-Value AnySizeWorker::last_feature(Level &level, int feature, Value upper, FoundSplit *record) {
+template <typename Count, typename Value>
+Value AnySizeWorker<Count, Value>::last_feature(Level &level, int feature, Value upper, FoundSplit<Value> *record) {
     level.floors.assign(problem_.features[feature].n_codes, 0);
     if (!begin(level, feature)) {
         return upper;
@@ -25,8 +26,8 @@ Value AnySizeWorker::last_feature(Level &level, int feature, Value upper, FoundS
     return std::min(total, upper);
 }
 
-Value AnySizeWorker::last_split(const Count *histogram) {
-    Value best = no_tree;
+template <typename Count, typename Value> Value AnySizeWorker<Count, Value>::last_split(const Count *histogram) {
+    Value best = no_tree<Value>;
     Level &level = *levels_[1];
     for (const int feature : shared_.alone) {
         if (!used[feature]) {
@@ -38,24 +39,40 @@ Value AnySizeWorker::last_split(const Count *histogram) {
     void *scratch = scratch_.data();
     std::size_t room = scratch_.size() * 8;
     scratch = std::align(64, shared_.scratch, scratch, room);
-    const Count found = kernels().split_any_size(histogram, open_.groups.data(), open_.size(), n_classes_,
-                                                 shared_.support, static_cast<Count>(error_cost_), scratch);
-    return found < no_leaf ? std::min<Value>(best, found) : best;
+    if constexpr (whole_values<Value>) {
+        const Count found =
+            kernels().split_any_size(histogram, open_.groups.data(), open_.size(), n_classes_, shared_.support,
+                                     static_cast<Count>(prices().loss), static_cast<Count>(prices().leaf), scratch);
+        return found < no_leaf ? std::min<Value>(best, found) : best;
+    } else {
+        return std::min(best, shared_.cost.kernels().split_priced(histogram, open_.groups.data(), open_.size(),
+                                                                  shared_.cost.terms(), shared_.cost.least_weight(),
+                                                                  prices().leaf, scratch));
+    }
 }
 
-/// Fewest errors of one more split with a leaf for every value, whatever the support, or `leaf` if that is less.
-AnySizeWorker::Count AnySizeWorker::split_floor(const Count *histogram, Count leaf) {
-    double least = std::min(leaf, kernels().split_floor(histogram, open_.groups.data(), open_.size(), n_classes_));
+/// Least loss of one more split with a leaf for every value, whatever the support, or `leaf` if that is less.
+template <typename Count, typename Value>
+double AnySizeWorker<Count, Value>::split_floor(const Count *histogram, double leaf) {
+    double least = leaf;
+    if constexpr (whole_values<Value>) {
+        least =
+            std::min<double>(least, kernels().split_floor(histogram, open_.groups.data(), open_.size(), n_classes_));
+    } else {
+        least = std::min(
+            least, shared_.cost.kernels().floor(histogram, open_.groups.data(), open_.size(), shared_.cost.terms()));
+    }
     for (const int feature : shared_.alone) {
         if (!used[feature]) {
             least = std::min(least, shared_.leaf_per_code(histogram, feature, least, levels_[1]->histogram));
         }
     }
-    return static_cast<Count>(least);
+    return least;
 }
 
 /// Joint counts of the codes that the level has chosen with those of all features.
-const AnySizeWorker::Count *AnySizeWorker::block_counts(Level &level, const Count *slab) {
+template <typename Count, typename Value>
+const Count *AnySizeWorker<Count, Value>::block_counts(Level &level, const Count *slab) {
     const std::size_t width = shared_.width;
     if (level.codes.size() == 1) {
         return slab + level.codes[0] * width;
@@ -63,7 +80,7 @@ const AnySizeWorker::Count *AnySizeWorker::block_counts(Level &level, const Coun
     level.sum.resize(width);
     const int first = level.positions.front();
     const int last = level.positions.back();
-    if (last - first + 1 == static_cast<int>(level.positions.size()) && last - first > 1) {
+    if (shared_.subtracts && last - first + 1 == static_cast<int>(level.positions.size()) && last - first > 1) {
         // Neighbours in the order of the codes are the difference of two sums from the left.
         if (!level.summed) {
             level.sums.resize((level.present.size() + 1) * width);
@@ -84,8 +101,9 @@ const AnySizeWorker::Count *AnySizeWorker::block_counts(Level &level, const Coun
     return level.sum.data();
 }
 
-Value AnySizeWorker::second_feature(const Count *slab, int feature, Value upper, const Count *floors,
-                                    FoundSplit *record) {
+template <typename Count, typename Value>
+Value AnySizeWorker<Count, Value>::second_feature(const Count *slab, int feature, Value upper, const double *floors,
+                                                  FoundSplit<Value> *record) {
     Level &level = *levels_[2];
     const SearchFeature &f = problem_.features[feature];
     const std::size_t width = shared_.width;
@@ -105,8 +123,8 @@ Value AnySizeWorker::second_feature(const Count *slab, int feature, Value upper,
             level.floors[code] = floors[code];
             continue;
         }
-        const Count leaf = errors(level.histogram.data() + code * n_classes_);
-        level.floors[code] = leaf > 0 ? split_floor(slab + code * width, leaf) : 0;
+        const double leaf = shared_.cost.loss(level.histogram.data() + code * n_classes_);
+        level.floors[code] = leaf > 0.0 ? split_floor(slab + code * width, leaf) : 0.0;
     }
     level.summed = false;
     Value found = upper;
@@ -116,23 +134,57 @@ Value AnySizeWorker::second_feature(const Count *slab, int feature, Value upper,
             return true;
         });
     } else {
-        score[2][feature] = no_tree;
+        score[2][feature] = no_tree<Value>;
     }
     open_.set(feature, true);
     return found;
 }
 
-bool AnySizeWorker::recall(const ConditionSet &path, int depth, FoundBefore &known) const {
-    return problem_.use_cache && cache_.find(path, depth, known);
+template <typename Count, typename Value>
+bool AnySizeWorker<Count, Value>::recall(const ConditionSet &path, int depth, FoundBefore<Value> &known) const {
+    return problem_.use_cache && cache().find(path, depth, known);
 }
 
-bool AnySizeWorker::recall_floors(Level &level, const ConditionSet &path, int feature) {
+/// The value is a concave function of the price of a leaf, grows by one price at least, and is none below zero.
+template <typename Count, typename Value>
+Value AnySizeWorker<Count, Value>::recall_prices(const ConditionSet &path, int depth) const {
+    Value least = 0;
+    if constexpr (!whole_values<Value>) {
+        const double price = prices().leaf;
+        double below = 0.0; // nearest price that is lower, and the value at it
+        double at_below = 0.0;
+        double above = infinity;
+        double at_above = 0.0;
+        FoundBefore<Value> known;
+        for (std::size_t i = 0; problem_.use_cache && i + 1 < caches_.size(); ++i) {
+            const double other = caches_[i]->prices.leaf;
+            if (!caches_[i]->known.find(path, depth, known)) {
+                continue;
+            }
+            if (other <= price && other >= below) {
+                below = other;
+                at_below = known.found.value;
+            } else if (other > price && other < above) {
+                above = other;
+                at_above = known.found.value;
+            }
+        }
+        least = below > 0.0 ? at_below + (price - below) : 0.0;
+        if (above < infinity) {
+            least = std::max(least, at_below + (at_above - at_below) * ((price - below) / (above - below)));
+        }
+    }
+    return least;
+}
+
+template <typename Count, typename Value>
+bool AnySizeWorker<Count, Value>::recall_floors(Level &level, const ConditionSet &path, int feature) {
     bool raised = false;
     for (const int code : level.present) {
         const auto own = static_cast<std::uint8_t>(code);
         ConditionSet longer = path;
         longer.add(feature, {&own, 1});
-        FoundBefore known;
+        FoundBefore<Value> known;
         if (recall(longer, 2, known) && known.floor > level.floors[code]) {
             level.floors[code] = known.floor;
             raised = true;
@@ -146,7 +198,9 @@ bool AnySizeWorker::recall_floors(Level &level, const ConditionSet &path, int fe
 
 /// Counts all that trees of depth two below the feature need, and finds what they cannot avoid: the errors of a leaf
 /// for every combination of the codes of three features.
-void AnySizeWorker::count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path, int feature) {
+template <typename Count, typename Value>
+void AnySizeWorker<Count, Value>::count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path,
+                                             int feature) {
     level.counted = true;
     level.tables = counter_->cube(samples, feature, used, [this] { check(); }, level.cube);
     if (!level.tables) {
@@ -172,18 +226,18 @@ void AnySizeWorker::count_cube(Level &level, const Samples<Count> &samples, cons
                 for (int c = 0; c < n_classes_; ++c) {
                     counts[c] = row[offset + b * code_stride + c * class_stride];
                 }
-                const Count leaf = errors(counts.data());
-                level.cell_floors[first + b] = leaf > 0 ? split_floor(row, leaf) : 0;
+                const double leaf = shared_.cost.loss(counts.data());
+                level.cell_floors[first + b] = leaf > 0.0 ? split_floor(row, leaf) : 0.0;
                 level.pair_floors[static_cast<std::size_t>(code) * n_features_ + other] += level.cell_floors[first + b];
             }
         }
         open_.set(other, true);
     }
     for (const int code : level.present) {
-        Value least = errors(level.histogram.data() + code * n_classes_);
+        double least = shared_.cost.loss(level.histogram.data() + code * n_classes_);
         for (int other = 0; other < n_features_; ++other) {
             if (!used[other]) {
-                least = std::min<Value>(least, level.pair_floors[static_cast<std::size_t>(code) * n_features_ + other]);
+                least = std::min(least, level.pair_floors[static_cast<std::size_t>(code) * n_features_ + other]);
             }
         }
         level.floors[code] = std::max(level.floors[code], least);
@@ -191,45 +245,50 @@ void AnySizeWorker::count_cube(Level &level, const Samples<Count> &samples, cons
             const auto own = static_cast<std::uint8_t>(code);
             ConditionSet longer = path;
             longer.add(feature, {&own, 1});
-            FoundBefore known;
-            cache_.find(longer, 2, known);
-            known.floor = static_cast<Count>(level.floors[code]);
-            cache_.store(longer, 2, known);
+            FoundBefore<Value> known;
+            cache().find(longer, 2, known);
+            known.floor = level.floors[code];
+            cache().store(longer, 2, known);
         }
     }
     raise_blocks(level);
     const std::size_t table = shared_.n_codes * width;
-    for (int code = 1; code < n_codes; ++code) {
+    for (int code = 1; shared_.subtracts && code < n_codes; ++code) {
         Count *plane = level.cube.data() + code * table;
         add_counts(plane, plane - table, table, plane);
     }
 }
 
-Found AnySizeWorker::second_split(Level &above, Value upper) {
-    Found best{std::min(upper, above.leaf_of_wanted), -1, 0};
+template <typename Count, typename Value>
+Found<Value> AnySizeWorker<Count, Value>::second_split(Level &above, Value upper) {
+    Found<Value> best{std::min(upper, above.leaf_of_wanted), -1, 0};
     open_.find(shared_, used);
     for (int feature = 0; feature < n_features_; ++feature) {
         if (used[feature]) {
             continue;
         }
         check();
-        Value floor = 0;
+        double floor = 0.0;
         for (const std::uint8_t code : above.codes) {
             floor += above.pair_floors[static_cast<std::size_t>(code) * n_features_ + feature];
         }
         // Features come in order, so that a later one has to be better, not equal.
-        if (floor * error_cost_ + 2 >= best.value) {
+        if (value_of(floor, 2) >= prices().to_beat(best.value, false)) {
             continue;
         }
         const std::size_t first = static_cast<std::size_t>(above.codes[0]) * shared_.n_codes;
-        const Count *known = &above.cell_floors[first + shared_.first_code[feature]];
-        const Value value = second_feature(shared_.slab(above.cube, above.codes, feature, above.slab), feature,
-                                           best.value, above.codes.size() == 1 ? known : nullptr, nullptr);
-        if (value < best.value) {
+        const double *known = &above.cell_floors[first + shared_.first_code[feature]];
+        const Value value =
+            second_feature(shared_.slab(above.cube, above.codes, feature, above.slab), feature,
+                           prices().to_beat(best.value, false), above.codes.size() == 1 ? known : nullptr, nullptr);
+        if (value < prices().to_beat(best.value, false)) {
             best = {value, feature, 2};
         }
     }
     return best;
 }
+
+template class AnySizeWorker<std::int32_t, std::int64_t>;
+template class AnySizeWorker<double, double>;
 
 } // namespace omtree

@@ -7,30 +7,32 @@
 namespace omtree {
 
 /// Appends the tree on these samples that was found; where the time does not suffice a node stays a leaf.
-int AnySizeSearch::build(const Samples<Count> &samples, const ConditionSet &path, int depth, Found found,
-                         SizedTree &tree) {
-    AnySizeWorker &worker = *workers_[0];
+template <typename Count, typename Value>
+int AnySizeSearch<Count, Value>::build(const Samples<Count> &samples, const ConditionSet &path, int depth,
+                                       Found<Value> found, SizedTree &tree) {
+    Worker &worker = *workers_[0];
+    const Value enough = found.value + caches_.back()->prices.step;
     const std::vector<Count> counts = worker.counter().totals(samples);
     const Value leaf = worker.leaf_value(counts.data());
     const int position = static_cast<int>(tree.nodes.size());
     tree.nodes.emplace_back();
     tree.nodes[position].label = shared_.cost.label(counts.data());
-    tree.errors.push_back(static_cast<std::int64_t>(shared_.cost.loss(counts.data())));
-    FoundSplit split;
-    if (leaf > found.value) {
+    tree.losses.push_back(shared_.cost.loss(counts.data()));
+    FoundSplit<Value> split;
+    if (leaf >= enough) {
         try {
             // Of equal trees the shallowest.
             const int n_features = static_cast<int>(problem_.features.size());
             for (int f = 0; f < n_features && split.feature < 0; ++f) {
                 if (!worker.used[f]) {
-                    worker.try_feature(samples, path, 1, f, found.value + 1, &split);
+                    worker.try_feature(samples, path, 1, f, enough, &split);
                 }
             }
             if (split.feature < 0 && found.feature < 0) {
-                found = worker.solve(samples, path, depth, found.value + 1);
+                found = worker.solve(samples, path, depth, enough);
             }
             if (split.feature < 0 && found.feature >= 0) {
-                worker.try_feature(samples, path, found.height, found.feature, found.value + 1, &split);
+                worker.try_feature(samples, path, found.height, found.feature, enough, &split);
             }
         } catch (const Stopped &) {
             split.feature = -1;
@@ -38,7 +40,7 @@ int AnySizeSearch::build(const Samples<Count> &samples, const ConditionSet &path
     }
     if (split.feature < 0) {
         ++tree.leaves;
-        tree.loss += static_cast<double>(tree.errors[position]);
+        tree.loss += tree.losses[position];
         return position;
     }
     tree.nodes[position].feature = split.feature;
@@ -49,10 +51,11 @@ int AnySizeSearch::build(const Samples<Count> &samples, const ConditionSet &path
         worker.counter().restrict(samples, split.feature, codes, true, below);
         ConditionSet longer = path;
         longer.add(split.feature, codes);
-        FoundBefore known;
-        Found child{value, -1, 0};
+        FoundBefore<Value> known;
+        Found<Value> child{value, -1, 0};
         const int height = std::max(found.height - 1, 0);
-        if (problem_.use_cache && cache_.find(longer, height, known) && known.exact && known.found.value == value) {
+        if (problem_.use_cache && caches_.back()->known.find(longer, height, known) && known.exact &&
+            known.found.value == value) {
             child = known.found;
         }
         const int next = build(below, longer, height, child, tree);
@@ -62,9 +65,9 @@ int AnySizeSearch::build(const Samples<Count> &samples, const ConditionSet &path
     return position;
 }
 
-SizedTree AnySizeSearch::tree(Control &control) {
+template <typename Count, typename Value> SizedTree AnySizeSearch<Count, Value>::tree(Control &control) {
     SizedTree tree;
-    if (best_.value >= no_tree) {
+    if (best_.value >= no_tree<Value>) {
         return tree;
     }
     tree.loss = 0.0;
@@ -80,25 +83,28 @@ SizedTree AnySizeSearch::tree(Control &control) {
     return tree;
 }
 
+template class AnySizeSearch<std::int32_t, std::int64_t>;
+template class AnySizeSearch<double, double>;
+
 SizedTree cut_back(const SizedTree &tree, int max_leaves) {
     const int n = static_cast<int>(tree.nodes.size());
     const int most = std::min(max_leaves, tree.leaves);
-    // Fewest errors of a node with up to so many leaves; children come after their parents.
-    std::vector<std::vector<std::int64_t>> least(n);
-    std::vector<std::vector<std::vector<std::int64_t>>> steps(n);
+    // Least loss of a node with up to so many leaves; children come after their parents.
+    std::vector<std::vector<double>> least(n);
+    std::vector<std::vector<std::vector<double>>> steps(n);
     for (int node = n - 1; node >= 0; --node) {
-        least[node].assign(most + 1, tree.errors[node]);
+        least[node].assign(most + 1, tree.losses[node]);
         const auto &branches = tree.nodes[node].branches;
         if (branches.empty()) {
             continue;
         }
-        std::vector<std::int64_t> sum(most + 1, no_tree);
+        std::vector<double> sum(most + 1, infinity);
         sum[0] = 0;
         steps[node].push_back(sum);
         for (const auto &[codes, child] : branches) {
-            std::vector<std::int64_t> more(most + 1, no_tree);
+            std::vector<double> more(most + 1, infinity);
             for (int a = 0; a <= most; ++a) {
-                for (int b = 1; a + b <= most && sum[a] < no_tree; ++b) {
+                for (int b = 1; a + b <= most && sum[a] < infinity; ++b) {
                     more[a + b] = std::min(more[a + b], sum[a] + least[child][b]);
                 }
             }
@@ -115,12 +121,12 @@ SizedTree cut_back(const SizedTree &tree, int max_leaves) {
         const int position = static_cast<int>(small.nodes.size());
         small.nodes.push_back(tree.nodes[node]);
         small.nodes[position].branches.clear();
-        small.errors.push_back(tree.errors[node]);
-        const std::int64_t goal = least[node][leaves];
-        if (goal == tree.errors[node]) {
+        small.losses.push_back(tree.losses[node]);
+        const double goal = least[node][leaves];
+        if (goal == tree.losses[node]) {
             small.nodes[position].feature = -1;
             ++small.leaves;
-            small.loss += static_cast<double>(goal);
+            small.loss += goal;
             return position;
         }
         const auto &branches = tree.nodes[node].branches;

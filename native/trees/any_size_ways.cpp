@@ -5,7 +5,7 @@
 
 namespace omtree {
 
-void AnySizeWays::reset(Family family, int k, bool missing) {
+template <typename Value> void AnySizeWays<Value>::reset(Family family, int k, bool missing) {
     if (family != family_ || k != k_ || missing != missing_ || n_blocks_ == 0) {
         Blocks::reset(family, k, missing);
         values_.resize(n_blocks_);
@@ -13,8 +13,8 @@ void AnySizeWays::reset(Family family, int k, bool missing) {
     }
 }
 
-void AnySizeWays::solve_runs() {
-    std::fill(states_.begin(), states_.end(), no_tree);
+template <typename Value> void AnySizeWays<Value>::solve_runs() {
+    std::fill(states_.begin(), states_.end(), no_tree<Value>);
     states_[0] = 0;
     const auto relax = [&](int from, int to, int block) {
         if (usable_[block]) {
@@ -37,11 +37,11 @@ void AnySizeWays::solve_runs() {
 }
 
 /// States are the codes that are dealt with: any of them, so that those beside a block are among the states, too.
-void AnySizeWays::solve_subsets() {
+template <typename Value> void AnySizeWays<Value>::solve_subsets() {
     states_[0] = 0;
     for (int done = 1; done < n_blocks_; ++done) {
         const int lowest = done & -done;
-        Value best = usable_[done] ? values_[done] : no_tree;
+        Value best = usable_[done] ? values_[done] : no_tree<Value>;
         for (int block = (done - 1) & done; block > 0; block = (block - 1) & done) {
             if (block & lowest) {
                 best = std::min(best, states_[done ^ block] + values_[block]);
@@ -52,7 +52,7 @@ void AnySizeWays::solve_subsets() {
     best_ = states_[n_blocks_ - 1];
 }
 
-Value AnySizeWays::solve() {
+template <typename Value> Value AnySizeWays<Value>::solve() {
     single_ = -1;
     after_known_ = false;
     if (family_ == Family::subset) {
@@ -70,10 +70,10 @@ Value AnySizeWays::solve() {
             single_ = p;
         }
     }
-    return std::min(best_, no_tree);
+    return std::min(best_, no_tree<Value>);
 }
 
-void AnySizeWays::choice(std::vector<int> &out) const {
+template <typename Value> void AnySizeWays<Value>::choice(std::vector<int> &out) const {
     out.clear();
     if (single_ >= 0) {
         out = {run(single_, single_ + 1), k_ * k_ + single_};
@@ -121,7 +121,7 @@ void AnySizeWays::choice(std::vector<int> &out) const {
     std::reverse(out.begin(), out.end());
 }
 
-Value AnySizeWays::beside(int block) {
+template <typename Value> Value AnySizeWays<Value>::beside(int block) {
     if (family_ == Family::value || missing_) {
         return -1;
     }
@@ -133,7 +133,7 @@ Value AnySizeWays::beside(int block) {
         return values_[run(p, p + 1)];
     }
     if (!after_known_) {
-        after_.assign(k_ + 1, no_tree);
+        after_.assign(k_ + 1, no_tree<Value>);
         after_[k_] = 0;
         for (int from = k_ - 1; from >= 0; --from) {
             for (int until = from + 1; until <= k_; ++until) {
@@ -152,5 +152,8 @@ Value AnySizeWays::beside(int block) {
     }
     return least;
 }
+
+template class AnySizeWays<std::int64_t>;
+template class AnySizeWays<double>;
 
 } // namespace omtree

@@ -9,7 +9,7 @@
 namespace omtree {
 
 /// All ways to split the codes into two blocks or more, each block with a value.
-class AnySizeWays : public Blocks {
+template <typename Value> class AnySizeWays : public Blocks {
   public:
     void reset(Family family, int k, bool missing);
 
@@ -33,8 +33,11 @@ class AnySizeWays : public Blocks {
     std::vector<Value> states_; ///< by the codes that are dealt with
     std::vector<Value> after_;  ///< plain runs: from here to the end
     bool after_known_ = false;
-    Value best_ = no_tree;
+    Value best_ = no_tree<Value>;
     int single_ = -1; ///< position split off against all others
 };
+
+extern template class AnySizeWays<std::int64_t>;
+extern template class AnySizeWays<double>;
 
 } // namespace omtree

@@ -7,19 +7,20 @@
 
 namespace omtree {
 
-AnySizeWorker::AnySizeWorker(const Shared<Count> &shared, AnySizeCache &cache, Control &control, Value error_cost,
-                             std::unique_ptr<Counter<Count>> counter)
+template <typename Count, typename Value>
+AnySizeWorker<Count, Value>::AnySizeWorker(const Shared<Count> &shared, const Caches &caches, Control &control,
+                                           std::unique_ptr<Counter<Count>> counter)
     : used(shared.problem.features.size(), 0),
       score(shared.problem.max_depth + 1, std::vector<Value>(shared.problem.features.size(), 0)), shared_(shared),
-      problem_(shared.problem), cache_(cache), control_(&control), counter_(std::move(counter)),
+      problem_(shared.problem), caches_(caches), control_(&control), counter_(std::move(counter)),
       n_features_(static_cast<int>(shared.problem.features.size())), n_classes_(shared.problem.n_classes),
-      error_cost_(error_cost), scratch_(shared.scratch / 8 + 8) {
+      scratch_(shared.scratch / 8 + 8) {
     for (int depth = 0; depth <= problem_.max_depth; ++depth) {
         levels_.push_back(std::make_unique<Level>());
     }
 }
 
-void AnySizeWorker::check() {
+template <typename Count, typename Value> void AnySizeWorker<Count, Value>::check() {
     if ((++ticks_ & 15) == 0 &&
         (control_->cancelled.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= control_->until)) {
         control_->stop.store(true, std::memory_order_relaxed);
@@ -29,21 +30,23 @@ void AnySizeWorker::check() {
     }
 }
 
-AnySizeWorker::Count AnySizeWorker::errors(const Count *counts) const {
-    return static_cast<Count>(shared_.cost.loss(counts));
+template <typename Count, typename Value> Value AnySizeWorker<Count, Value>::value_of(double loss, int leaves) const {
+    return static_cast<Value>(loss) * prices().loss + prices().leaf * static_cast<Value>(leaves);
 }
 
-Value AnySizeWorker::leaf_value(const Count *counts) const {
+template <typename Count, typename Value> Value AnySizeWorker<Count, Value>::leaf_value(const Count *counts) const {
     const double loss = shared_.cost.leaf(counts);
-    return loss < infinity ? static_cast<Value>(loss) * error_cost_ + 1 : no_tree;
+    return loss < infinity ? value_of(loss, 1) : no_tree<Value>;
 }
 
-Found AnySizeWorker::solve(const Samples<Count> &samples, const ConditionSet &path, int depth, Value upper) {
-    Found best{std::min(upper, leaf_value(counter_->totals(samples).data())), -1, 0};
+template <typename Count, typename Value>
+Found<Value> AnySizeWorker<Count, Value>::solve(const Samples<Count> &samples, const ConditionSet &path, int depth,
+                                                Value upper) {
+    Found<Value> best{std::min(upper, leaf_value(counter_->totals(samples).data())), -1, 0};
     ClosedFeatures closed(used);
-    Value floor = 0;
+    double floor = 0.0;
     for (const std::uint32_t i : samples.floored) {
-        floor += static_cast<Value>(samples.floor[i]);
+        floor += samples.floor[i];
     }
     std::vector<int> order(n_features_);
     std::iota(order.begin(), order.end(), 0);
@@ -57,12 +60,12 @@ Found AnySizeWorker::solve(const Samples<Count> &samples, const ConditionSet &pa
                 shared_.close(*counter_, samples, used); // nearly free as well once there are joint counts
         }
         // What shallower trees do not have: more leaves than there are levels.
-        const Value least = floor * error_cost_ + (height > 2 ? height + 1 : 2);
+        const Value least = value_of(floor, height > 2 ? height + 1 : 2);
         for (const int feature : order) {
             // Of equal trees the shallower one, then that of the earlier feature.
             const bool earlier = best.height == height && feature < best.feature;
-            const Value limit = std::min(upper, best.value + earlier);
-            score[height][feature] = used[feature] ? no_tree : least;
+            const Value limit = std::min(upper, prices().to_beat(best.value, earlier));
+            score[height][feature] = used[feature] ? no_tree<Value> : least;
             if (used[feature] || least >= limit) {
                 continue;
             }
@@ -76,20 +79,20 @@ Found AnySizeWorker::solve(const Samples<Count> &samples, const ConditionSet &pa
 }
 
 /// Prepares the ways to split by a feature whose counts and floors the level has; false when there is nothing to split.
-bool AnySizeWorker::begin(Level &level, int feature) {
+template <typename Count, typename Value> bool AnySizeWorker<Count, Value>::begin(Level &level, int feature) {
     const SearchFeature &f = problem_.features[feature];
     if (!shared_.find_present(level.histogram.data(), feature, level.present, level.missing)) {
         return false;
     }
     const int n = static_cast<int>(level.present.size());
-    AnySizeWays &ways = level.ways;
+    AnySizeWays<Value> &ways = level.ways;
     ways.reset(f.family, n - level.missing, level.missing);
     level.exact.assign(ways.n_blocks(), 1);
     level.leaf.resize(ways.n_blocks());
     sum_blocks(ways, f, level.present, level.missing, level.histogram.data(), n_classes_, level.positions,
                [&](int block, const Count *sum) {
                    const Value leaf = leaf_value(sum);
-                   const bool divisible = std::accumulate(sum, sum + n_classes_, Count{0}) >= 2 * shared_.support;
+                   const bool divisible = shared_.cost.most_leaves(shared_.cost.weight(sum), 2) > 1;
                    level.leaf[block] = leaf;
                    level.exact[block] = !divisible;
                    ways.value(block) = divisible ? 0 : leaf;
@@ -99,19 +102,19 @@ bool AnySizeWorker::begin(Level &level, int feature) {
 }
 
 /// A block that is not known costs at least what its codes cannot avoid and two leaves, or what it costs as a leaf.
-void AnySizeWorker::raise_blocks(Level &level) {
-    AnySizeWays &ways = level.ways;
+template <typename Count, typename Value> void AnySizeWorker<Count, Value>::raise_blocks(Level &level) {
+    AnySizeWays<Value> &ways = level.ways;
     for (int block = 0; block < ways.n_blocks(); ++block) {
         if (level.exact[block]) {
             continue;
         }
         ways.positions(block, level.positions);
-        Value floor = 0;
+        double floor = 0.0;
         for (const int position : level.positions) {
             floor += level.floors[level.present[position]];
         }
         Value &value = ways.value(block);
-        value = std::max(value, floor * error_cost_ + 2);
+        value = std::max(value, value_of(floor, 2));
         if (value >= level.leaf[block]) {
             value = level.leaf[block];
             level.exact[block] = 1;
@@ -119,7 +122,18 @@ void AnySizeWorker::raise_blocks(Level &level) {
     }
 }
 
-void AnySizeWorker::take(const Level &level, int feature, FoundSplit &record) const {
+template <typename Count, typename Value> void AnySizeWorker<Count, Value>::choose(Level &level, int block) const {
+    level.ways.positions(block, level.positions);
+    level.codes.clear();
+    for (const int position : level.positions) {
+        level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
+    }
+    std::sort(level.codes.begin(), level.codes.end());
+    level.leaf_of_wanted = level.leaf[block];
+}
+
+template <typename Count, typename Value>
+void AnySizeWorker<Count, Value>::take(const Level &level, int feature, FoundSplit<Value> &record) const {
     record.feature = feature;
     record.complement = false;
     record.children.clear();
@@ -136,8 +150,9 @@ void AnySizeWorker::take(const Level &level, int feature, FoundSplit &record) co
     }
 }
 
-Value AnySizeWorker::try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int feature,
-                                 Value upper, FoundSplit *record) {
+template <typename Count, typename Value>
+Value AnySizeWorker<Count, Value>::try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth,
+                                               int feature, Value upper, FoundSplit<Value> *record) {
     check();
     Level &level = *levels_[depth];
     if (depth == 2) {
@@ -155,22 +170,27 @@ Value AnySizeWorker::try_feature(const Samples<Count> &samples, const ConditionS
     if (!samples.floored.empty()) {
         const std::uint8_t *column = samples.column(feature);
         for (const std::uint32_t i : samples.floored) {
-            level.floors[column[i]] += static_cast<Value>(samples.floor[i]);
+            level.floors[column[i]] += samples.floor[i];
         }
     }
     level.recalled = level.counted = false;
     if (!begin(level, feature)) {
-        score[depth][feature] = no_tree;
+        score[depth][feature] = no_tree<Value>;
         return upper;
     }
     const Use use(used[feature]);
     return try_blocks(level, depth, feature, upper, record, [&](Value child_upper, Value &value) {
         ConditionSet longer = path;
         longer.add(feature, level.codes);
-        FoundBefore known;
+        FoundBefore<Value> known;
         if (recall(longer, depth - 1, known) && (known.exact || known.found.value >= child_upper)) {
             ++statistics.cache_hits;
             value = known.found.value;
+            return true;
+        }
+        const Value told = recall_prices(longer, depth - 1);
+        if (told >= child_upper) {
+            value = told;
             return true;
         }
         if (depth == 3 && !level.recalled) {
@@ -195,10 +215,13 @@ Value AnySizeWorker::try_feature(const Samples<Count> &samples, const ConditionS
         known.exact = known.found.value < child_upper;
         value = known.found.value;
         if (problem_.use_cache) {
-            cache_.store(longer, depth - 1, known);
+            cache().store(longer, depth - 1, known);
         }
         return true;
     });
 }
+
+template class AnySizeWorker<std::int32_t, std::int64_t>;
+template class AnySizeWorker<double, double>;
 
 } // namespace omtree

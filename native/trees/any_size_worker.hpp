@@ -13,25 +13,34 @@
 
 namespace omtree {
 
-struct FoundSplit {
+template <typename Value> struct FoundSplit {
     int feature = -1;
     bool complement = false;
     std::vector<std::pair<std::vector<std::uint8_t>, Value>> children; ///< codes and value
 };
 
-/// Dynamic programming over the samples reached and the depth left. All counts and costs are whole numbers.
-class AnySizeWorker {
-  public:
-    using Count = std::int32_t;
+/// What is known at one price of a leaf.
+template <typename Value> struct PricedCache {
+    Prices<Value> prices;
+    AnySizeCache<Value> known;
 
-    AnySizeWorker(const Shared<Count> &shared, AnySizeCache &cache, Control &control, Value error_cost,
+    PricedCache(const Prices<Value> &prices, std::size_t bytes) : prices(prices), known(bytes) {}
+};
+
+/// Dynamic programming over the samples reached and the depth left.
+template <typename Count, typename Value> class AnySizeWorker {
+  public:
+    using Caches = std::vector<std::unique_ptr<PricedCache<Value>>>;
+
+    /// `caches` are those of all prices so far, the present one last.
+    AnySizeWorker(const Shared<Count> &shared, const Caches &caches, Control &control,
                   std::unique_ptr<Counter<Count>> counter);
 
     /// The least value below `upper` over trees of at most `depth`; elsewhere `upper`, and none is below that.
-    Found solve(const Samples<Count> &samples, const ConditionSet &path, int depth, Value upper);
+    Found<Value> solve(const Samples<Count> &samples, const ConditionSet &path, int depth, Value upper);
     /// The same with this feature at the root.
     Value try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int feature, Value upper,
-                      FoundSplit *record);
+                      FoundSplit<Value> *record);
     Value leaf_value(const Count *counts) const;
     Counter<Count> &counter() { return *counter_; }
     void watch(Control &control) { control_ = &control; }
@@ -43,7 +52,7 @@ class AnySizeWorker {
 
   private:
     struct Level {
-        AnySizeWays ways;
+        AnySizeWays<Value> ways;
         std::vector<char> exact; ///< by block: whether its value is more than a lower bound
         std::vector<Value> leaf; ///< by block: its value as a leaf
         std::vector<int> choice;
@@ -52,7 +61,7 @@ class AnySizeWorker {
         std::vector<int> present;
         bool missing = false;
         std::vector<Count> histogram;
-        std::vector<Value> floors; ///< by code: errors that no tree avoids
+        std::vector<double> floors; ///< by code: loss that no tree avoids
         std::vector<std::uint8_t> codes;
         Samples<Count> child;
         // With three levels left: joint counts of all features by code of the one split, and what they tell.
@@ -61,8 +70,8 @@ class AnySizeWorker {
         bool tables = false;
         std::vector<Count> cube;
         std::vector<Count> slab;
-        std::vector<Count> cell_floors; ///< by code and code of another feature: errors that no further split avoids
-        std::vector<Count> pair_floors; ///< by code and second feature: the same of a split with that feature
+        std::vector<double> cell_floors; ///< by code and code of another feature: loss that no further split avoids
+        std::vector<double> pair_floors; ///< by code and second feature: the same of a split with that feature
         // With two levels left.
         bool summed = false;
         std::vector<Count> sums; ///< of the codes' histograms, from the left
@@ -83,33 +92,39 @@ class AnySizeWorker {
     bool begin(Level &level, int feature);
     void raise_blocks(Level &level);
     template <typename Evaluate>
-    Value try_blocks(Level &level, int depth, int feature, Value upper, FoundSplit *record, const Evaluate &evaluate);
-    void take(const Level &level, int feature, FoundSplit &record) const;
-    Count errors(const Count *counts) const;
+    Value try_blocks(Level &level, int depth, int feature, Value upper, FoundSplit<Value> *record,
+                     const Evaluate &evaluate);
+    /// Makes a block the one that is evaluated.
+    void choose(Level &level, int block) const;
+    void take(const Level &level, int feature, FoundSplit<Value> &record) const;
+    Value value_of(double loss, int leaves) const;
 
-    bool recall(const ConditionSet &path, int depth, FoundBefore &known) const;
+    const Prices<Value> &prices() const { return caches_.back()->prices; }
+    AnySizeCache<Value> &cache() const { return caches_.back()->known; }
+    bool recall(const ConditionSet &path, int depth, FoundBefore<Value> &known) const;
+    /// What other prices of a leaf tell about the value at the present one.
+    Value recall_prices(const ConditionSet &path, int depth) const;
     /// Raises the floors of the codes by what other paths to the same samples have found; false where that is nothing.
     bool recall_floors(Level &level, const ConditionSet &path, int feature);
     void count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path, int feature);
     /// Trees of depth two over the codes that the level has chosen, from its cube.
-    Found second_split(Level &above, Value upper);
+    Found<Value> second_split(Level &above, Value upper);
     /// The same with this feature at the root, from its joint counts with all features; the floors of its codes are
     /// found where they are not given.
-    Value second_feature(const Count *slab, int feature, Value upper, const Count *floors, FoundSplit *record);
+    Value second_feature(const Count *slab, int feature, Value upper, const double *floors, FoundSplit<Value> *record);
     const Count *block_counts(Level &level, const Count *slab);
     /// One more split into leaves, from the counts of all features.
     Value last_split(const Count *histogram);
-    Value last_feature(Level &level, int feature, Value upper, FoundSplit *record);
-    Count split_floor(const Count *histogram, Count leaf);
+    Value last_feature(Level &level, int feature, Value upper, FoundSplit<Value> *record);
+    double split_floor(const Count *histogram, double leaf);
 
     const Shared<Count> &shared_;
     const SearchProblem &problem_;
-    AnySizeCache &cache_;
+    const Caches &caches_;
     Control *control_;
     std::unique_ptr<Counter<Count>> counter_;
     int n_features_;
     int n_classes_;
-    Value error_cost_;
     unsigned ticks_ = 0;
     std::vector<std::unique_ptr<Level>> levels_;
     OpenFeatures open_;
@@ -119,10 +134,13 @@ class AnySizeWorker {
 /// Evaluates children only where the way to split that looks best has one not yet known. `evaluate` finds the codes of
 /// the child in the level; it is given what the child may cost at most, and is false where it has raised what is known
 /// of all blocks instead.
+template <typename Count, typename Value>
 template <typename Evaluate>
-Value AnySizeWorker::try_blocks(Level &level, int depth, int feature, Value upper, FoundSplit *record,
-                                const Evaluate &evaluate) {
-    AnySizeWays &ways = level.ways;
+Value AnySizeWorker<Count, Value>::try_blocks(Level &level, int depth, int feature, Value upper,
+                                              FoundSplit<Value> *record, const Evaluate &evaluate) {
+    AnySizeWays<Value> &ways = level.ways;
+    // What is no less than it may be at most must not look as if it were, once it is added up.
+    const Value slack = whole_values<Value> ? 0 : 2 * prices().step;
     for (;;) {
         const Value total = ways.solve();
         score[depth][feature] = total;
@@ -143,21 +161,31 @@ Value AnySizeWorker::try_blocks(Level &level, int depth, int feature, Value uppe
             return total;
         }
         check();
-        ways.positions(wanted, level.positions);
-        level.codes.clear();
-        for (const int position : level.positions) {
-            level.codes.push_back(static_cast<std::uint8_t>(level.present[position]));
+        if (depth == 2) {
+            // What a split into leaves costs is found faster than what it may cost at most.
+            for (const int block : level.choice) {
+                if (!level.exact[block]) {
+                    choose(level, block);
+                    Value value = 0;
+                    evaluate(upper, value);
+                    ways.value(block) = std::max(ways.value(block), value);
+                    level.exact[block] = 1;
+                }
+            }
+            continue;
         }
-        std::sort(level.codes.begin(), level.codes.end());
-        level.leaf_of_wanted = level.leaf[wanted];
+        choose(level, wanted);
         const Value beside = ways.beside(wanted);
         Value value = 0;
         // Where it is not known what stands beside the block, that is one leaf at least.
-        if (evaluate(upper - (beside < 0 ? 1 : beside), value)) {
+        if (evaluate(upper - (beside < 0 ? prices().leaf : beside) + slack, value)) {
             ways.value(wanted) = std::max(ways.value(wanted), value);
             level.exact[wanted] = 1;
         }
     }
 }
+
+extern template class AnySizeWorker<std::int32_t, std::int64_t>;
+extern template class AnySizeWorker<double, double>;
 
 } // namespace omtree

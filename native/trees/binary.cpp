@@ -8,6 +8,7 @@
 
 #include "core/threads.hpp"
 #include "trees/binary_worker.hpp"
+#include "trees/every_size.hpp"
 
 namespace omtree {
 
@@ -192,21 +193,17 @@ void BinarySearch::build_all(const BinaryValues &best, SearchResult &result) {
     const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
     grace.until = result.finished ? std::max(control_.until, least) : least;
     Worker worker(*this, grace);
-    const int sizes = static_cast<int>(best.loss.size()) - 1;
     result.losses.assign(problem_.max_leaves, infinity);
     result.trees.resize(problem_.max_leaves);
-    for (int m = 1; m <= problem_.max_leaves; ++m) {
-        const int size = every_size_ ? std::min(m, sizes) : 1;
-        if ((!every_size_ && m < problem_.max_leaves) || best.loss[size] == infinity) {
-            continue;
-        }
-        if (m > 1 && every_size_ && best.loss[size] >= result.losses[m - 2] - cost_.tolerance()) {
-            result.losses[m - 1] = result.losses[m - 2];
-            result.trees[m - 1] = result.trees[m - 2];
-            continue;
-        }
-        result.losses[m - 1] = 0.0;
-        build(worker, root_, {}, best.choice[size], size, result.trees[m - 1], result.losses[m - 1]);
+    const auto build_one = [&](int size, SearchTree &tree) {
+        double loss = 0.0;
+        build(worker, root_, {}, best.choice[size], size, tree, loss);
+        return loss;
+    };
+    if (every_size_) {
+        build_every_size(best.loss, cost_.tolerance(), grace.stop, build_one, result);
+    } else if (best.loss[1] < infinity) {
+        result.losses.back() = build_one(1, result.trees.back());
     }
     result.finished = result.finished && !grace.stop;
 }
@@ -238,11 +235,13 @@ int BinarySearch::build(Worker &worker, const BitNode &node, ConditionSet path, 
         longer.add(2 * number + inside, {});
         BinaryValues values;
         values.choice.resize(sizes + 1); // a leaf, where there is no time for more
-        try {
-            worker.count(child);
-            worker.solve_again(child, longer, depth, sizes, upper, values);
-        } catch (const Stopped &) {
-            // The best split known by then is taken.
+        if (depth > 0 && (own > 1 || !every_size_)) {
+            try {
+                worker.count(child);
+                worker.solve_again(child, longer, depth, sizes, upper, values);
+            } catch (const Stopped &) {
+                // The best split known by then is taken.
+            }
         }
         const int below = build(worker, child, longer, values.choice[sizes], own, tree, total);
         tree[position].branches.emplace_back(inside ? column.inside : column.outside, below);

@@ -59,6 +59,7 @@ void BinarySearch::Worker::count_pairs(const BitView &bits, const std::uint64_t 
 }
 
 void BinarySearch::Worker::count(BitNode &node) {
+    check(); // clearing the counts of thousands of columns takes time as well
     node.pairs.assign(node.total.size() * node.columns.size() * node.stride, 0);
     count_pairs(node.view(), nullptr, node.pairs.data());
     node.find_singles();

@@ -29,11 +29,7 @@ class Fronts {
         : task_(task), shared_(task.problem), searcher_(shared_, control), order_(task, shared_.judge),
           places_(shared_, searcher_, task.problem.max_depth), screens_(task.problem.max_depth + 1) {
         const int depth = task.problem.max_depth;
-        budgets_.assign(depth + 1, 1);
-        budgets_[depth] = shared_.most_leaves[depth];
-        for (int d = depth - 1; d > 0; --d) {
-            budgets_[d] = std::max(1, std::min(budgets_[d + 1] - 1, shared_.most_leaves[d]));
-        }
+        budgets_ = leaf_budgets(shared_);
         // Where every tree of the depth has few enough leaves, their number need not be counted.
         int widest = 2;
         for (const SearchFeature &feature : task.problem.features) {

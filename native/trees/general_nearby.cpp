@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
-#include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
+#include "trees/general_leaf_parts.hpp"
 #include "trees/general_parts.hpp"
 #include "trees/general_place.hpp"
 #include "trees/general_ways.hpp"
@@ -16,19 +16,18 @@ namespace omtree {
 namespace general {
 namespace {
 
-class Nearby {
+template <class AnyPart> class Nearby {
+    static constexpr bool labelled = std::is_same_v<AnyPart, LabelledPart>;
+    using Parts = std::vector<AnyPart>;
+    struct Box : Links {
+        Parts found;
+    };
+
   public:
     Nearby(const NearbyTask &task, Control &control)
-        : task_(task), shared_(task.problem), searcher_(shared_, control),
+        : task_(task), shared_(task.problem), searcher_(shared_, control), leaves_(task, shared_, searcher_),
           places_(shared_, searcher_, task.problem.max_depth), screens_(task.problem.max_depth + 1),
-          sieve_(task.most_trees, task.problem.max_leaves, task.room) {
-        const int depth = task.problem.max_depth;
-        budgets_.assign(depth + 1, 1);
-        budgets_[depth] = shared_.most_leaves[depth];
-        for (int d = depth - 1; d > 0; --d) {
-            budgets_[d] = std::max(1, std::min(budgets_[d + 1] - 1, shared_.most_leaves[d]));
-        }
-    }
+          budgets_(leaf_budgets(shared_)), sieve_(task.most_trees, task.problem.max_leaves, task.room) {}
 
     /// Caps that grow until there are enough trees.
     NearbyResult run() {
@@ -45,7 +44,7 @@ class Nearby {
                 cap = std::min(task_.cap, margin > 256 * unit ? infinity : std::max(cap, task_.known + margin));
                 forget();
                 const Parts found = solve(whole, depth, cap);
-                take(found, cap, result);
+                take(found, sieve_.overflow ? result.reached : cap, result);
                 if (sieve_.overflow || cap >= task_.cap || found.size() >= task_.most_trees) {
                     break;
                 }
@@ -71,18 +70,7 @@ class Nearby {
 
     void take(const Parts &found, double cap, NearbyResult &result) {
         const std::size_t n = std::min(found.size(), task_.most_trees);
-        result.losses.clear();
-        result.leaves.clear();
-        result.marks.clear();
-        result.trees.clear();
-        for (std::size_t i = 0; i < n; ++i) {
-            result.losses.push_back(found[i].value);
-            result.leaves.push_back(found[i].leaves);
-            result.marks.push_back(found[i].leaves_hash.a);
-            if (task_.shapes) {
-                store_.write(found[i].node, result.trees.emplace_back());
-            }
-        }
+        store_.write_all(found, n, leaves_.n_demands(), task_.shapes, result);
         const bool enough = n > 0 && n == task_.most_trees;
         result.reached = enough ? std::min(cap, found[n - 1].value) : cap;
         result.exhausted = cap == infinity && !enough && !sieve_.overflow;
@@ -94,7 +82,7 @@ class Nearby {
         double leaf = infinity;
         double paid = 0.0;
         if (shared_.judge.may_test(searcher_.path.columns(), paid)) {
-            leaf = add_leaf(searcher_.path.given(), place.sums.data(), place.rows, paid, cap, box.found);
+            leaf = leaves_.add(searcher_.path.given(), place.sums.data(), place.rows, paid, cap, box.found);
         }
         if (depth == task_.problem.max_depth) {
             split_root(place, cap, leaf, box);
@@ -104,7 +92,7 @@ class Nearby {
         }
         sieve_.tidy(box.found, true);
         const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
-        for (Part &part : box.found) {
+        for (AnyPart &part : box.found) {
             if (part.node < 0) {
                 part.node = store_.add(box, part.link, label);
                 part.plain = false;
@@ -132,16 +120,6 @@ class Nearby {
         }
     }
 
-    /// The loss of the rows as a leaf; infinite where they may not be one.
-    double add_leaf(const ForcedNode *given, const double *sums, RowNumbers rows, double paid, double cap, Parts &to) {
-        const Verdict verdict = searcher_.judge_given(given, sums, rows, searcher_.path.conditions(), paid);
-        if (verdict.loss < infinity && verdict.loss <= cap + shared_.tolerance) {
-            const int n = shared_.n_statistics;
-            to.push_back({verdict.loss, leaf_hash(sums[n - 2], sums[n - 1]), verdict.label, -1, -1, 1, true});
-        }
-        return verdict.loss;
-    }
-
     void split_any(const Place &place, int depth, int feature, double cap, double leaf, Box &box) {
         Screen &screen = screens_[depth];
         const double below = cap + 2 * shared_.tolerance;
@@ -149,23 +127,13 @@ class Nearby {
                                    : !searcher_.screen(place.rows, depth, budgets_[depth], feature, below, screen)) {
             return;
         }
-        const Ways &ways = ways_of(feature, screen);
-        if (depth == 1 && !shared_.by_rows) {
+        const Ways &ways = ways_.of(screen.partition, task_.problem.features[feature].family, screen.k, screen.missing,
+                                    task_.problem.max_children);
+        if (!labelled && depth == 1 && !shared_.by_rows) {
             split_into_leaves(screen, ways, feature, cap, leaf, box);
         } else {
-            split(screen, ways, depth, feature, cap, leaf, box);
+            split(place, screen, ways, depth, feature, cap, leaf, box);
         }
-    }
-
-    /// The ways of the screened codes: they depend on how many there are alone.
-    const Ways &ways_of(int feature, const Screen &screen) {
-        const Family family = task_.problem.features[feature].family;
-        std::unique_ptr<const Ways> &ways = ways_[{family, screen.k, screen.missing}];
-        if (ways == nullptr) {
-            ways = std::make_unique<const Ways>(screen.partition, family, screen.k, screen.missing,
-                                                task_.problem.max_children);
-        }
-        return *ways;
     }
 
     /// One more split: every way that costs at most `cap`, one by one.
@@ -188,7 +156,7 @@ class Nearby {
             }
             for (int s = ways.first_steps[state]; s < ways.first_steps[state + 1]; ++s) {
                 const auto [from, to, block] = ways.steps[s];
-                const double longer = value + partition.value(block, 1);
+                const double longer = value + partition.value(block, 1) + task_.leaf_price;
                 const double least = longer + after[to * width + budget - leaves - 1];
                 if (least > most || least == infinity) {
                     continue;
@@ -201,7 +169,11 @@ class Nearby {
                 box.links.push_back({link, number, last.codes, last.label, partition.is_complement(block)});
                 const int here = static_cast<int>(box.links.size()) - 1;
                 if (to == ways.n_states - 1) {
-                    box.found.push_back({longer, sum, -1, here, -1, static_cast<short>(leaves + 1), true});
+                    AnyPart &part = box.found.emplace_back();
+                    part.value = longer;
+                    part.leaves_hash = sum;
+                    part.link = here;
+                    part.leaves = static_cast<short>(leaves + 1);
                     if (box.found.size() > enough) {
                         sieve_.tidy(box.found, true);
                         enough = 2 * box.found.size() + 4096;
@@ -223,8 +195,7 @@ class Nearby {
 
     void judge_last(const Screen &screen, int feature, int block, LastLeaf &last) {
         const std::vector<double> &sums = sums_of(screen, block);
-        const int n = shared_.n_statistics;
-        last.hash = leaf_hash(sums[n - 2], sums[n - 1]);
+        last.hash = leaves_.hash_of(sums.data());
         last.label = searcher_
                          .judge_given(searcher_.path.given_below(feature, codes_[0]), sums.data(), {},
                                       searcher_.path.conditions(), screen.paid)
@@ -245,7 +216,8 @@ class Nearby {
         return sums_;
     }
 
-    void split(Screen &screen, const Ways &ways, int depth, int feature, double cap, double leaf, Box &box) {
+    void split(const Place &place, Screen &screen, const Ways &ways, int depth, int feature, double cap, double leaf,
+               Box &box) {
         const Partition &partition = screen.partition;
         const int budget = partition.budget();
         const std::size_t width = budget + 1;
@@ -285,9 +257,20 @@ class Nearby {
             combine(found[at], *children[block], &after[step.to * width], budget, cap,
                     {0, number, codes[block], 0, partition.is_complement(block)}, box, found[step.to]);
         }
-        for (const Part &part : found.back()) {
-            // Leaves that are no better than the one they are of are not another tree.
-            if (task_.trivial || !part.plain || part.value < leaf - shared_.tolerance) {
+        for (AnyPart &part : found.back()) {
+            if (task_.trivial || !part.plain) {
+                box.found.push_back(part);
+            } else if constexpr (labelled) {
+                if (!leaves_.would_do(box.found, part)) {
+                    // What could be said of these leaves as one depends on their parent.
+                    const ConditionSet parent =
+                        task_.by_conditions ? searcher_.path.key() : leaves_.hash_of(place.sums.data());
+                    part.leaves_hash.a += ConditionSet::mix(~parent.a);
+                    part.leaves_hash.b += ConditionSet::mix(~parent.b);
+                    box.found.push_back(part);
+                }
+            } else if (part.value < leaf - shared_.tolerance) {
+                // Leaves that are no better than the one they are of are not another tree.
                 box.found.push_back(part);
             }
         }
@@ -299,11 +282,11 @@ class Nearby {
         const double most = cap + shared_.tolerance;
         const std::size_t before = to.size();
         std::size_t enough = 2 * before + 4096;
-        for (const Part &first : from) {
+        for (const AnyPart &first : from) {
             if ((++ticks_ & 63) == 0) {
                 searcher_.check();
             }
-            for (const Part &second : child) {
+            for (const AnyPart &second : child) {
                 const double value = first.value + second.value;
                 const int leaves = first.leaves + second.leaves;
                 if (value + after[budget] > most) {
@@ -312,13 +295,22 @@ class Nearby {
                 if (leaves > budget || value + after[budget - leaves] > most) {
                     continue;
                 }
-                Part sum = first;
+                AnyPart sum = first;
                 sum.value = value;
                 sum.leaves = static_cast<short>(leaves);
                 sum.leaves_hash.a += second.leaves_hash.a;
                 sum.leaves_hash.b += second.leaves_hash.b;
                 sum.child = second.node;
                 sum.plain = first.plain && second.plain;
+                if constexpr (labelled) {
+                    sum.rows_hash += second.rows_hash;
+                    for (int d = 0; d < leaves_.n_demands(); ++d) {
+                        sum.missed[d] += second.missed[d];
+                    }
+                    if (!leaves_.may_meet_demands(sum)) {
+                        continue;
+                    }
+                }
                 to.push_back(sum);
             }
             if (to.size() > enough) {
@@ -326,7 +318,7 @@ class Nearby {
                 enough = 2 * to.size() + 4096;
             }
         }
-        for (Part &part : to) {
+        for (AnyPart &part : to) {
             if (part.child >= 0) {
                 link.before = part.link;
                 link.child = std::exchange(part.child, -1);
@@ -341,6 +333,14 @@ class Nearby {
         const std::vector<std::uint8_t> &codes = codes_;
         const CodeMask mask = searcher_.mask_of(screen, feature, block);
         const Path::Step step(searcher_.path, feature, mask, codes[0]);
+        if (labelled && depth == 1 && !shared_.by_rows) {
+            Parts leaves;
+            if (screen.complete) {
+                leaves_.add(searcher_.path.given(), sums_.data(), {}, screen.paid, cap, leaves);
+                sieve_.tidy(leaves, true);
+            }
+            return std::make_shared<const Parts>(std::move(leaves));
+        }
         ConditionSet key = searcher_.path.key();
         key.b += depth;
         const auto known = memo_.find(key);
@@ -350,7 +350,7 @@ class Nearby {
         const auto parts =
             std::make_shared<const Parts>(solve(places_.below(depth, feature, codes, mask, sums_), depth - 1, cap));
         remembered_ += parts->size() + 4;
-        if (remembered_ * sizeof(Part) > task_.problem.cache_bytes) {
+        if (remembered_ * sizeof(AnyPart) > task_.problem.cache_bytes) {
             memo_.clear();
             remembered_ = parts->size() + 4;
         }
@@ -368,10 +368,11 @@ class Nearby {
     const NearbyTask &task_;
     Shared shared_;
     Searcher searcher_;
+    LeafParts<AnyPart> leaves_;
     Places places_;
     std::vector<Screen> screens_; ///< by depth: of the feature that is split
     std::vector<int> budgets_;    ///< most leaves by depth
-    std::map<std::tuple<Family, int, bool>, std::unique_ptr<const Ways>> ways_;
+    KnownWays ways_;
     std::vector<LastLeaf> last_leaves_; ///< by block of the split that is looked at
     Sieve sieve_;
     NodeStore store_;
@@ -386,7 +387,10 @@ class Nearby {
 } // namespace general
 
 NearbyResult nearby_trees(const NearbyTask &task, Control &control) {
-    return general::Nearby(task, control).run();
+    if (task.labelled) {
+        return general::Nearby<general::LabelledPart>(task, control).run();
+    }
+    return general::Nearby<general::Part>(task, control).run();
 }
 
 } // namespace omtree

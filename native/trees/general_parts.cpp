@@ -12,39 +12,6 @@ ConditionSet leaf_hash(double first, double second) {
     return {both, ConditionSet::mix(both ^ (y * 0xd6e8feb86659fd93ull) ^ x)};
 }
 
-void Sieve::tidy(Parts &parts, bool whole) {
-    if (parts.size() < 2) {
-        return;
-    }
-    std::stable_sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) {
-        return a.value != b.value ? a.value < b.value : a.leaves < b.leaves;
-    });
-    if (whole) {
-        seen_.clear();
-        std::erase_if(parts, [&](const Part &part) { return !seen_.insert(part.leaves_hash).second; });
-    }
-    if (parts.size() > most_trees_) {
-        any_.assign(max_leaves_ + 1, 0);
-        firm_.assign(max_leaves_ + 1, 0);
-        std::erase_if(parts, [&](const Part &part) {
-            // In a list of whole trees only a leaf can make its parent trivial.
-            const bool plain = whole ? part.node >= 0 : part.plain;
-            if ((plain ? any_ : firm_)[part.leaves] >= most_trees_) {
-                return true;
-            }
-            for (int m = part.leaves; m <= max_leaves_; ++m) {
-                ++any_[m];
-                firm_[m] += !plain;
-            }
-            return false;
-        });
-    }
-    if (parts.size() > room_) {
-        parts.resize(room_);
-        overflow = true;
-    }
-}
-
 void NodeStore::forget(int n_labels) {
     nodes_.clear();
     codes_.clear();
@@ -58,7 +25,7 @@ int NodeStore::keep(std::vector<std::uint8_t> codes) {
     return static_cast<int>(codes_.size()) - 1;
 }
 
-int NodeStore::add(const Box &box, int link, int label) {
+int NodeStore::add(const Links &box, int link, int label) {
     Node node{label, box.splits[box.links[link].split], false, {}};
     for (; link >= 0; link = box.links[link].before) {
         const ChildLink &last = box.links[link];

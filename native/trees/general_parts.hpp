@@ -1,11 +1,15 @@
 // Many trees at once: parts of them in the order of their losses, and the nodes that they share.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "trees/general_nearby.hpp"
 #include "trees/general_search.hpp"
 #include "trees/general_searcher.hpp"
 
@@ -26,7 +30,12 @@ struct Part {
     bool plain = true; ///< of children: all are leaves; of a tree: it is a leaf
 };
 
-using Parts = std::vector<Part>;
+/// The same where every label of a leaf makes another tree. Its hash knows labels, and which leaves are children of
+/// one node.
+struct LabelledPart : Part {
+    std::uint64_t rows_hash = 0; ///< the sum over the leaves, whatever their labels
+    std::array<double, NearbyTask::most_demands> missed{};
+};
 
 /// Of a leaf, from the two sums that tell sets of rows apart.
 ConditionSet leaf_hash(double first, double second);
@@ -40,11 +49,10 @@ struct ChildLink {
     bool complement;
 };
 
-/// The trees on the rows of a box while they are put together.
-struct Box {
+/// How the trees on the rows of a box are put together.
+struct Links {
     std::vector<int> splits; ///< their features
     std::vector<ChildLink> links;
-    Parts found;
 };
 
 /// Keeps lists of parts short.
@@ -56,7 +64,7 @@ class Sieve {
     /// In the order of their values, each once, without those of no use: wherever one of them would stand, enough
     /// others of no more leaves would be at least as good. One that may end up trivial is no such other, but to its
     /// like.
-    void tidy(Parts &parts, bool whole);
+    template <class AnyPart> void tidy(std::vector<AnyPart> &parts, bool whole);
 
     bool overflow = false; ///< there was no room for all
 
@@ -77,9 +85,13 @@ class NodeStore {
     /// The number of some codes.
     int keep(std::vector<std::uint8_t> codes);
     /// The number of a new node, the parent of the children up to a link.
-    int add(const Box &box, int link, int label);
+    int add(const Links &box, int link, int label);
     /// Adds the tree below a node to another, and gives its place there.
     int write(int number, SearchTree &tree) const;
+    /// The first so many of a list as a result; with their shapes where these are wanted.
+    template <class AnyPart>
+    void write_all(const std::vector<AnyPart> &found, std::size_t n, int n_demands, bool shapes,
+                   NearbyResult &result) const;
 
   private:
     struct Node {
@@ -91,5 +103,61 @@ class NodeStore {
     std::vector<Node> nodes_;
     std::vector<std::vector<std::uint8_t>> codes_;
 };
+
+template <class AnyPart>
+void NodeStore::write_all(const std::vector<AnyPart> &found, std::size_t n, int n_demands, bool shapes,
+                          NearbyResult &result) const {
+    result.losses.clear();
+    result.leaves.clear();
+    result.marks.clear();
+    result.row_marks.clear();
+    result.missed.clear();
+    result.trees.clear();
+    for (std::size_t i = 0; i < n; ++i) {
+        result.losses.push_back(found[i].value);
+        result.leaves.push_back(found[i].leaves);
+        result.marks.push_back(found[i].leaves_hash.a);
+        if constexpr (std::is_same_v<AnyPart, LabelledPart>) {
+            result.row_marks.push_back(found[i].rows_hash);
+            result.missed.insert(result.missed.end(), found[i].missed.begin(), found[i].missed.begin() + n_demands);
+        }
+        if (shapes) {
+            write(found[i].node, result.trees.emplace_back());
+        }
+    }
+}
+
+template <class AnyPart> void Sieve::tidy(std::vector<AnyPart> &parts, bool whole) {
+    if (parts.size() < 2) {
+        return;
+    }
+    std::stable_sort(parts.begin(), parts.end(), [](const AnyPart &a, const AnyPart &b) {
+        return a.value != b.value ? a.value < b.value : a.leaves < b.leaves;
+    });
+    if (whole) {
+        seen_.clear();
+        std::erase_if(parts, [&](const AnyPart &part) { return !seen_.insert(part.leaves_hash).second; });
+    }
+    if (parts.size() > most_trees_) {
+        any_.assign(max_leaves_ + 1, 0);
+        firm_.assign(max_leaves_ + 1, 0);
+        std::erase_if(parts, [&](const AnyPart &part) {
+            // In a list of whole trees only a leaf can make its parent trivial.
+            const bool plain = whole ? part.node >= 0 : part.plain;
+            if ((plain ? any_ : firm_)[part.leaves] >= most_trees_) {
+                return true;
+            }
+            for (int m = part.leaves; m <= max_leaves_; ++m) {
+                ++any_[m];
+                firm_[m] += !plain;
+            }
+            return false;
+        });
+    }
+    if (parts.size() > room_) {
+        parts.resize(room_);
+        overflow = true;
+    }
+}
 
 } // namespace omtree::general

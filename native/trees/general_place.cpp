@@ -1,6 +1,18 @@
 #include "trees/general_place.hpp"
 
+#include <algorithm>
+
 namespace omtree::general {
+
+std::vector<int> leaf_budgets(const Shared &shared) {
+    const int depth = shared.problem.max_depth;
+    std::vector<int> budgets(depth + 1, 1);
+    budgets[depth] = shared.most_leaves[depth];
+    for (int d = depth - 1; d > 0; --d) {
+        budgets[d] = std::max(1, std::min(budgets[d + 1] - 1, shared.most_leaves[d]));
+    }
+    return budgets;
+}
 
 const Place &Places::whole(int depth) {
     Place &place = places_[depth];

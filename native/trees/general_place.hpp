@@ -15,6 +15,9 @@ struct Place {
     std::vector<double> sums; ///< of the statistics
 };
 
+/// Most leaves of a subtree by its depth: every split above it has another leaf beside it.
+std::vector<int> leaf_budgets(const Shared &shared);
+
 /// The places from the root down to the one that is looked at, by the depth left.
 class Places {
   public:

@@ -19,6 +19,9 @@ void Searcher::check() {
     }
 }
 
+/// Most bytes of the joint counts of all pairs of features that are found in one go.
+static constexpr std::size_t most_counted_bytes = std::size_t{64} << 20;
+
 bool Searcher::may_split(int feature) {
     if (!problem_.binary && path.tests(feature)) {
         return false;
@@ -149,9 +152,14 @@ void Searcher::solve(const RowList &rows, int depth, int budget, const std::vect
     if (recall(depth, budget, upper, out, key, level)) {
         return;
     }
-    if (!shared_.by_rows && depth == 2) {
+    const bool counted = !shared_.by_rows && depth == 2;
+    if (counted) {
         lay_out(-1, level.layout);
-        level.table.resize(static_cast<std::size_t>(level.layout.width) * level.layout.width * shared_.n_statistics);
+    }
+    const std::size_t size = static_cast<std::size_t>(level.layout.width) * level.layout.width * shared_.n_statistics;
+    // The counts of thousands of features at once take long, and nothing can stop them.
+    if (counted && size * sizeof(double) <= most_counted_bytes) {
+        level.table.resize(size);
         count_table(rows, level.layout, level.table.data());
         second_split(level.table.data(), level.layout, budget, upper, out);
     } else {
@@ -183,6 +191,7 @@ void Searcher::try_feature(const RowList &rows, int depth, int budget, int featu
         last_feature(level.sum.data(), feature, budget, upper, out, record);
         return;
     }
+    check();
     lay_out(-1, level.layout);
     const std::size_t stride = static_cast<std::size_t>(level.layout.width) * shared_.n_statistics;
     level.table.assign(problem_.features[feature].n_codes * stride, 0.0);

@@ -75,10 +75,12 @@ struct Kernels {
                           const std::int32_t *penalty, void *scratch, std::int32_t *best);
     /// Least loss over all features of one leaf per code, whatever the support.
     std::int32_t (*split_floor)(const std::int32_t *histogram, const LaneGroup *groups, int n_groups, int n_classes);
-    /// Least value over all features of one more split, or none: every error costs `error_cost`, every leaf one.
+    /// Least value over all features of one more split, or none: every error costs `error_cost`, every leaf
+    /// `leaf_cost`.
     /// `scratch` as above, for `split_scratch` with `most` 1.
     std::int32_t (*split_any_size)(const std::int32_t *histogram, const LaneGroup *groups, int n_groups, int n_classes,
-                                   std::int32_t support, std::int32_t error_cost, void *scratch);
+                                   std::int32_t support, std::int32_t error_cost, std::int32_t leaf_cost,
+                                   void *scratch);
     /// Element by element; n is a multiple of 16.
     void (*add)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);
     void (*subtract)(const std::int32_t *a, const std::int32_t *b, std::size_t n, std::int32_t *to);

@@ -18,6 +18,10 @@ template <typename Count> struct LeafKernels {
     /// m >= 2. `scratch` has room for `split_scratch` bytes and is aligned to 64.
     void (*split)(const Count *histogram, const LaneGroup &group, const LossTerms &terms, double least, int most,
                   void *scratch, double *best);
+    /// Least loss over all features of one more split, or none, where every leaf costs `price`. `scratch` as above,
+    /// with `most` 1.
+    double (*split_priced)(const Count *histogram, const LaneGroup *groups, int n_groups, const LossTerms &terms,
+                           double least, double price, void *scratch);
     /// Least loss over all features of one leaf per code, whatever its weight.
     double (*floor)(const Count *histogram, const LaneGroup *groups, int n_groups, const LossTerms &terms);
 };

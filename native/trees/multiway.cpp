@@ -185,25 +185,15 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
 template <typename Count>
 bool Searcher<Count>::raise(const ConditionSet &path, int depth, const std::vector<double> &lower,
                             Values &child) const {
-    FoundBefore known;
-    if (!shared_.any_size || !shared_.any_size->cache.find(path, depth, known)) {
+    if (shared_.any_size == nullptr) {
         return false;
     }
-    const auto bound = [&](int m) {
-        const Value errors = fewest_errors(known.found.value, m, shared_.any_size->error_cost);
-        return static_cast<double>(std::max<Value>(errors, known.floor));
-    };
     const int most = static_cast<int>(child.loss.size()) - 1;
-    int m = 2;
-    while (m <= most && bound(m) <= lower[m]) {
-        ++m;
-    }
-    if (m > most) {
+    std::vector<double> least(lower.begin(), lower.begin() + most + 1);
+    if (!shared_.any_size->raise(path, depth, most, least.data())) {
         return false;
     }
-    for (m = 2; m <= most; ++m) {
-        child.loss[m] = std::max(lower[m], bound(m));
-    }
+    std::copy(least.begin() + 2, least.end(), child.loss.begin() + 2);
     return true;
 }
 

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,7 +69,7 @@ template <typename Count> struct Shared {
     std::int32_t support = 1;  ///< least weight of a leaf where all weights are integers
     bool whole_losses = false; ///< whether all losses are whole numbers that the kernels for those can hold
     bool subtracts = false;    ///< whether counts may be taken from sums of them: no weight is left by rounding then
-    std::optional<AnySizeBounds> any_size;
+    SizeBounds *any_size = nullptr; ///< what trees of any size tell, where they were looked for
 
     Shared(const SearchProblem &problem, double total);
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "core/threads.hpp"
-#include "trees/any_size.hpp"
 #include "trees/binary.hpp"
 #include "trees/distant_tables.hpp"
+#include "trees/expanded_samples.hpp"
+#include "trees/leaf_prices.hpp"
 #include "trees/multiway.hpp"
 #include "trees/row_counter.hpp"
 #include "trees/row_source.hpp"
@@ -18,56 +18,6 @@
 
 namespace omtree {
 namespace {
-
-template <typename Count> Samples<Count> expand(const SearchProblem &problem, const LeafCost<Count> &cost) {
-    const std::size_t n_rows = problem.n_rows;
-    const int n_classes = problem.n_classes;
-    Samples<Count> samples;
-    std::vector<std::uint32_t> row_of;
-    std::vector<Count> counts(n_classes);
-    for (std::size_t row = 0; row < n_rows; ++row) {
-        for (int c = 0; c < n_classes; ++c) {
-            counts[c] = static_cast<Count>(problem.counts[row * n_classes + c]);
-        }
-        double floor = cost.loss(counts.data());
-        if (problem.sums_together()) {
-            row_of.push_back(static_cast<std::uint32_t>(row));
-            samples.weight.insert(samples.weight.end(), counts.begin(), counts.end());
-            if (floor > 0.0) {
-                samples.floored.push_back(static_cast<std::uint32_t>(samples.floor.size()));
-            }
-            samples.floor.push_back(floor);
-            continue;
-        }
-        for (int c = 0; c < n_classes; ++c) {
-            if (counts[c] > 0) {
-                row_of.push_back(static_cast<std::uint32_t>(row));
-                samples.label.push_back(static_cast<std::uint16_t>(c));
-                samples.weight.push_back(counts[c]);
-                if (floor > 0.0) {
-                    samples.floored.push_back(static_cast<std::uint32_t>(samples.floor.size()));
-                }
-                samples.floor.push_back(floor);
-                floor = 0.0;
-            }
-        }
-    }
-    samples.id = new_samples_id();
-    samples.size = row_of.size();
-    samples.codes.resize(problem.features.size() * samples.size);
-    std::uint8_t *to = samples.codes.data();
-    for (const SearchFeature &feature : problem.features) {
-        for (const std::uint32_t row : row_of) {
-            *to++ = feature.codes[row];
-        }
-    }
-    return samples;
-}
-
-/// The loss that no tree avoids.
-template <typename Count> double floor_of(const Samples<Count> &samples) {
-    return std::accumulate(samples.floor.begin(), samples.floor.end(), 0.0);
-}
 
 template <typename Count> class Run {
   public:
@@ -134,6 +84,9 @@ template <typename Count> class Run {
     }
 
   private:
+    static constexpr bool whole = std::is_same_v<Count, std::int32_t>;
+    using Sized = AnySizeSearch<Count, std::conditional_t<whole, std::int64_t, double>>;
+
     std::unique_ptr<Counter<Count>> new_counter() {
         if (store_ != nullptr) {
             return std::make_unique<TableCounter<Count>>(shared_, *store_);
@@ -143,48 +96,82 @@ template <typename Count> class Run {
 
     void add_searcher() { searchers_.push_back(std::make_unique<Searcher<Count>>(shared_, control_, new_counter())); }
 
-    /// Whether the best tree of this depth is within the limit on leaves when it is looked for without one, or there
-    /// was no time to find out. Otherwise what was found bounds the search within the limit.
+    /// Whether what trees of any size cost tells what the best tree of this depth within the limit on leaves is, or
+    /// there was no time to find out. Otherwise what was found bounds the search within the limit.
     bool any_size_tells(int depth, Values &best, int budget, bool &finished) {
-        if constexpr (std::is_same_v<Count, std::int32_t>) {
-            // Where even trees of depth two need all leaves, deeper ones will have far more than are allowed.
-            const bool binds = best.loss[budget] < best.loss[budget - 1];
-            if (!AnySizeSearch::suits(problem_, shared_.cost, shared_.total) || (any_size_ == nullptr && binds)) {
-                return false;
-            }
-            if (any_size_ == nullptr) {
-                any_size_ = std::make_unique<AnySizeSearch>(shared_, control_, samples_, floor_,
-                                                            [this] { return new_counter(); });
-            }
-            finished = any_size_->solve(depth);
-            if (finished && depth == problem_.max_depth) {
-                bound_ = std::max(bound_, any_size_->bound());
-            }
-            Control control;
-            const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-            control.until = finished ? std::max(control_.until, least) : least;
-            SizedTree tree = any_size_->tree(control);
-            finished = finished && !control.stop; // or some node stayed a leaf, for lack of time
-            const bool within = tree.leaves <= budget;
-            if (finished && !within) {
-                shared_.any_size.emplace(any_size_->bounds());
-                return false;
-            }
-            tree = within ? std::move(tree) : cut_back(tree, budget);
-            if (tree.loss < known_.loss || (tree.loss == known_.loss && tree.leaves < known_.leaves)) {
-                known_ = std::move(tree);
-            }
-            if (known_.loss < incumbent_loss_) {
-                incumbent_loss_ = known_.loss;
-                incumbent_ = known_.nodes;
-            }
-            control_.standing.found(known_.loss);
-            for (int m = std::max(1, known_.leaves); m <= budget; ++m) {
-                best.loss[m] = std::min(best.loss[m], known_.loss);
-            }
-            return true;
+        if (!Sized::suits(problem_)) {
+            return false;
         }
-        return false;
+        if constexpr (whole) {
+            // Values of all trees must fit the kernels.
+            const double most_leaves = std::min<double>(problem_.max_leaves, shared_.total);
+            const bool fits = shared_.cost.unit() && shared_.total * (most_leaves + 2.0) < no_leaf;
+            // Where even trees of depth two need all leaves, deeper ones will have far more than are allowed.
+            const bool binds = sized_ == nullptr && best.loss[budget] < best.loss[budget - 1];
+            return fits && !binds && fewest_errors_tell(depth, best, budget, static_cast<int>(most_leaves), finished);
+        } else {
+            // Of real numbers little is known beforehand, so that one number for each subproblem is far less to find.
+            return problem_.sums_together() && depth == problem_.max_depth && depth > 3 &&
+                   prices_tell(depth, best, budget, finished);
+        }
+    }
+
+    Sized &sized() {
+        if (sized_ == nullptr) {
+            sized_ = std::make_unique<Sized>(shared_, control_, samples_, floor_, [this] { return new_counter(); });
+        }
+        return *sized_;
+    }
+
+    /// The same where a leaf costs so little that no number of leaves within the limit outweighs an error.
+    bool fewest_errors_tell(int depth, Values &best, int budget, int most_leaves, bool &finished) {
+        if (sized_ == nullptr) {
+            sized().set_prices({most_leaves + 1, 1, 1});
+        }
+        finished = sized_->solve(depth);
+        if (finished && depth == problem_.max_depth) {
+            bound_ = std::max(bound_, sized_->bound(most_leaves));
+        }
+        Control control;
+        const auto least = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+        control.until = finished ? std::max(control_.until, least) : least;
+        SizedTree tree = sized_->tree(control);
+        finished = finished && !control.stop; // or some node stayed a leaf, for lack of time
+        const bool within = tree.leaves <= budget;
+        if (finished && !within) {
+            shared_.any_size = sized_.get();
+            return false;
+        }
+        take(within ? std::move(tree) : cut_back(tree, budget), best, budget);
+        return true;
+    }
+
+    bool prices_tell(int depth, Values &best, int budget, bool &finished) {
+        // A leaf is worth about half as much as one of the upper half of those that shallower trees have.
+        const int half = budget / 2;
+        const double worth = 0.5 * (best.loss[half] - best.loss[budget]) / (budget - half);
+        PricedAnswer answer =
+            LeafPrices(sized(), depth, budget, shared_.cost.tolerance(), control_)(best.loss[budget], worth);
+        finished = answer.finished;
+        bound_ = std::max(bound_, answer.bound);
+        take(std::move(answer.tree), best, budget);
+        shared_.any_size = sized_.get();
+        return answer.proven || !finished;
+    }
+
+    /// Keeps a tree within the limit on leaves, where it is the best so far.
+    void take(SizedTree tree, Values &best, int budget) {
+        if (tree.loss < known_.loss || (tree.loss == known_.loss && tree.leaves < known_.leaves)) {
+            known_ = std::move(tree);
+        }
+        if (known_.loss < incumbent_loss_) {
+            incumbent_loss_ = known_.loss;
+            incumbent_ = known_.nodes;
+        }
+        control_.standing.found(known_.loss);
+        for (int m = std::max(1, known_.leaves); m <= budget; ++m) {
+            best.loss[m] = std::min(best.loss[m], known_.loss);
+        }
     }
 
     /// The answer where a tree that was looked for without a limit on leaves is the best.
@@ -201,10 +188,17 @@ template <typename Count> class Run {
     }
 
     SearchStatistics statistics() const {
-        SearchStatistics sum = any_size_ == nullptr ? SearchStatistics{} : any_size_->statistics();
+        SearchStatistics sum;
+        const auto add = [&](const SearchStatistics &more) {
+            sum.subproblems += more.subproblems;
+            sum.cache_hits += more.cache_hits;
+            sum.cache_entries += more.cache_entries;
+        };
+        if (sized_ != nullptr) {
+            add(sized_->statistics());
+        }
         for (const auto &searcher : searchers_) {
-            sum.subproblems += searcher->statistics.subproblems;
-            sum.cache_hits += searcher->statistics.cache_hits;
+            add(searcher->statistics);
         }
         sum.cache_entries += shared_.cache.size();
         return sum;
@@ -341,7 +335,7 @@ template <typename Count> class Run {
     Samples<Count> samples_;
     double floor_;
     double bound_ = floor_; ///< no tree within the limits has a lower loss
-    std::unique_ptr<AnySizeSearch> any_size_;
+    std::unique_ptr<Sized> sized_;
     SizedTree known_; ///< the best tree within the limit of those that were looked for without one
     std::vector<std::unique_ptr<Searcher<Count>>> searchers_; ///< one per thread; what they counted serves again
     Control grace_;                                           ///< for building trees once the time is up

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/threads.hpp"
+#include "trees/every_size.hpp"
 #include "trees/sum_levels.hpp"
 #include "trees/sum_worker.hpp"
 
@@ -275,22 +276,15 @@ void SumSearch::build_all(const SumValues &best, int depth, SearchResult &result
     SumWorker worker(*this, cache_, grace);
     result.losses.assign(problem_.max_leaves, infinity);
     result.trees.resize(problem_.max_leaves);
-    for (int m = any_size_ ? problem_.max_leaves : 1; m <= problem_.max_leaves; ++m) {
-        const int size = any_size_ ? 1 : std::min(m, best.sizes());
-        if (best.loss[size] == infinity) {
-            continue;
-        }
-        if (m > 1 && !any_size_ && best.loss[size] >= best.loss[size - 1] - tolerance_) {
-            result.losses[m - 1] = result.losses[m - 2];
-            result.trees[m - 1] = result.trees[m - 2];
-            continue;
-        }
-        result.losses[m - 1] = 0.0;
-        build(worker, everything_, {}, depth, size, &best, result.trees[m - 1], result.losses[m - 1]);
-        if (m > 1 && !any_size_ && result.losses[m - 1] >= result.losses[m - 2]) {
-            result.losses[m - 1] = result.losses[m - 2];
-            result.trees[m - 1] = result.trees[m - 2];
-        }
+    const auto build_one = [&](int size, SearchTree &tree) {
+        double loss = 0.0;
+        build(worker, everything_, {}, depth, size, &best, tree, loss);
+        return loss;
+    };
+    if (!any_size_) {
+        build_every_size(best.loss, tolerance_, grace.stop, build_one, result);
+    } else if (best.loss[1] < infinity) {
+        result.losses.back() = build_one(1, result.trees.back());
     }
     result.finished = result.finished && !grace.stop;
 }

@@ -277,6 +277,11 @@ def attainable_vectors(
     bool,
     bool,
 ]: ...
+
+class PackedTrees:
+    def __len__(self) -> int: ...
+    def __getitem__(self, i: int, /) -> Any: ...
+
 def nearby_trees(
     codes: npt.NDArray[np.uint8],
     judge: RuleJudge,
@@ -289,16 +294,24 @@ def nearby_trees(
     trivial: bool,
     shapes: bool,
     room: int,
+    leaf_price: float,
+    labelled: bool,
+    by_conditions: bool,
+    n_strata: int,
+    missed: Sequence[float],
+    slack: Sequence[float],
 ) -> tuple[
     npt.NDArray[np.float64],
     npt.NDArray[np.int32],
     npt.NDArray[np.uint64],
-    list[Any],
+    PackedTrees,
     float,
     bool,
     bool,
     bool,
     bool,
+    npt.NDArray[np.uint64],
+    npt.NDArray[np.float64],
 ]: ...
 
 class GeneralPricer:

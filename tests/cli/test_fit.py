@@ -403,3 +403,30 @@ def _read(screen: int) -> bytes:
     except OSError:
         # The other side is closed.
         return b""
+
+
+def test_price_of_a_leaf_chosen(credit, run, fails, tmp_path):
+    """`--leaf-price auto` chooses the price within depth 3 and says which; it does not go with --leaves auto."""
+    model = str(tmp_path / "model.json")
+    result = run("fit", credit.data, "--target", "outcome", "--leaf-price", "auto", "--out", model)
+    assert result.code == 0
+    fitted = load(model)
+    assert fitted.max_depth == 3
+    assert f"prices, {number(fitted.leaf_price_)} has the least loss on rows held out" in result.out
+    assert "--leaf-price sets it" in result.out
+    given = str(fitted.leaf_price_)
+    again = run("fit", credit.data, "--target", "outcome", "--leaf-price", given, "--depth", "3", "--out", model)
+    assert again.code == 0
+    assert "chosen by cross-validation" not in again.out
+    assert load(model).certificate_.value == fitted.certificate_.value
+    said = fails("fit", credit.data, "--target", "outcome", "--leaf-price", "auto", "--leaves", "auto")
+    assert "--leaves 'auto' chooses a size by itself" in said
+    said = fails("fit", credit.data, "--target", "outcome", "--leaf-price", "cheap")
+    assert "--leaf-price 'cheap' is not possible; use 'auto' or a fraction" in said
+
+
+def test_what_is_not_known_is_said_in_options(credit, run):
+    """Without held-out rows the first figure advises options of the command line, not Python."""
+    result = run("fit", credit.data, "--target", "outcome", "--leaves", "2")
+    assert "cross-validate (--leaves auto or --cv 5)" in result.out
+    assert "max_leaves" not in result.out

@@ -109,6 +109,28 @@ def test_both_are_tried_on_a_file_of_their_own(table: Path, tmp_path: Path) -> N
     assert "absent.csv" in said
 
 
+@pytest.mark.parametrize("limit", [[], ["--memory-limit", "1GB"]])
+def test_rewards_and_times_from_memory_and_from_disk(limit: list[str], table: Path, tmp_path: Path) -> None:
+    """Columns of rewards, and of time and event as a number, give the model of Python wherever the rows are."""
+    frame = pd.read_csv(table).dropna()
+    frame["wait"], frame["drug"] = 0.0, np.where(frame["age"] > 50, 1.0, -1.0)
+    frame["died"] = (frame["died"] == "yes").astype(int)
+    frame = frame.drop(columns=["given", "result", "chance"])
+    frame.to_csv(table, index=False)
+    out = str(tmp_path / "model.json")
+    same = ["--depth", "1", "--leaves", "2", "--out", out, *limit]
+    drop = [part for name in ("days", "died") for part in ("--drop", name)]
+    code, said = run("fit", str(table), "--task", "policy", "--rewards", "wait", "--rewards", "drug", *drop, *same)
+    assert code == 0, said
+    assert load(out).predict(pd.DataFrame({"age": [30, 70], "site": ["n", "n"]})).tolist() == ["wait", "drug"]
+    assert load(out).value_.policy.value == pytest.approx(np.maximum(frame["drug"], 0).mean())
+    drop = [part for name in ("wait", "drug") for part in ("--drop", name)]
+    code, said = run("fit", str(table), "--task", "survival", "--time", "days", "--event", "died", *drop, *same)
+    assert code == 0, said
+    here = OptimalSurvivalTree(max_depth=1).fit(frame[["age", "site"]], time=frame["days"], event=frame["died"])
+    assert load(out).certificate_.value == pytest.approx(here.certificate_.value)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -124,7 +146,18 @@ def test_both_are_tried_on_a_file_of_their_own(table: Path, tmp_path: Path) -> N
             ["--task", "policy", "--treatment", "given", "--outcome", "result", "--holdout", "0.3"],
             "--holdout is not for",
         ),
-        (["--task", "survival", "--time", "days", "--event", "died", "--memory-limit", "1GB"], "needs rows in memory"),
+        (
+            ["--task", "policy", "--treatment", "given", "--outcome", "result", "--memory-limit", "1GB"],
+            "--treatment and --outcome need rows in memory",
+        ),
+        (
+            ["--task", "survival", "--time", "days", "--event", "died", "--entry", "age", "--memory-limit", "1GB"],
+            "--entry needs rows in memory",
+        ),
+        (["--task", "policy", "--rewards", "result"], "one column for each of two or more actions"),
+        (["--task", "survival", "--rewards", "result"], "--rewards goes with --task policy"),
+        (["--task", "policy", "--rewards", "result", "--outcome", "result"], "two ways"),
+        (["--task", "policy", "--rewards", "result", "--rewards", "site"], "'site'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(table: Path, arguments: list[str], words: str) -> None:

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
-from omtree.constraints import F1, Exclude, MaxSupport, MinSupport, Root
+from omtree.constraints import Exclude, MaxSupport, MinSupport, Root, StatisticalParity
 from omtree.estimators.alternatives import Alternatives, TreeCount
+from omtree.report.page import render_report
+from omtree.report.svg import escape
 
 
 def flags(seed: int, n: int = 40) -> tuple[pd.DataFrame, np.ndarray]:
@@ -21,8 +23,10 @@ def flags(seed: int, n: int = 40) -> tuple[pd.DataFrame, np.ndarray]:
     return X, np.where(rng.random(n) < 0.2, 1 - (X.a & X.b), X.a & X.b).astype(int)
 
 
-def every_tree(X: pd.DataFrame, y: np.ndarray, depth: int, least: int) -> dict[frozenset[frozenset[int]], int]:
-    """Errors of every set of leaves of binary trees over flags in which each split into leaves saves an error."""
+def every_tree(
+    X: pd.DataFrame, y: np.ndarray, depth: int, least: int, price: float = 0.0
+) -> dict[frozenset[frozenset[int]], int]:
+    """Errors of every set of leaves of binary trees over flags in which each split into leaves saves its price."""
 
     def errors(rows: frozenset[int]) -> int:
         ones = sum(y[row] for row in rows)
@@ -37,7 +41,7 @@ def every_tree(X: pd.DataFrame, y: np.ndarray, depth: int, least: int) -> dict[f
                 continue
             for left, right in itertools.product(*(trees(side, levels - 1) for side in sides)):
                 leaves = left | right
-                if len(leaves) > 2 or sum(map(errors, leaves)) < errors(rows):
+                if len(leaves) > 2 or sum(map(errors, leaves)) + price < errors(rows) - 1e-9:
                     found.add(leaves)
         return found
 
@@ -174,7 +178,48 @@ def test_refusals() -> None:
         OptimalTreeClassifier(max_depth=2, structure="rules").fit(X, y).alternatives()
     with pytest.raises(ValueError, match="adds up"):
         OptimalTreeClassifier(max_depth=2, objective="f1").fit(X, y).alternatives()
-    with pytest.raises(ValueError, match="leaf_price"):
-        OptimalTreeClassifier(max_depth=2, leaf_price=0.01).fit(X, y).alternatives()
-    with pytest.raises(ValueError, match="whole model"):
-        OptimalTreeClassifier(max_depth=2, constraints=[F1(at_least=0.1)]).fit(X, y).alternatives()
+    with pytest.raises(ValueError, match="max_depth"):
+        OptimalTreeClassifier(max_depth=None, max_leaves=None, leaf_price=0.01).fit(X, y).alternatives()
+
+
+@pytest.mark.parametrize("price", [0.003, 0.03])
+def test_price_of_a_leaf(price: float) -> None:
+    """With a price every leaf counts: the trees are those of all whose errors and price are within the margin."""
+    for seed in range(3):
+        X, y = flags(seed)
+        model = OptimalTreeClassifier(max_depth=2, min_samples_leaf=2, leaf_price=price, splits="binary").fit(X, y)
+        unit = price * len(y)
+        every = {leaves: e + unit * len(leaves) for leaves, e in every_tree(X, y, 2, 2, unit).items()}
+        assert model.certificate_.value == pytest.approx(min(every.values()))
+        most = min(every.values()) + 0.1 * len(y) + 1e-9
+        found = model.alternatives(None, 0.1)
+        expected = {leaves: loss for leaves, loss in every.items() if loss <= most}
+        assert {leaves_of(m, X): m.certificate_.value for m in found} == pytest.approx(expected)
+        assert (np.diff(found.losses) >= -1e-9).all()
+
+
+def test_gaps_between_groups() -> None:
+    """The gap of a tree is the largest difference of shares; galleries can be sorted by it, reports show the trees."""
+    X, y = flags(6, 80)
+    group = np.where(np.random.default_rng(1).random(80) < 0.5, "m", "f")
+    held = OptimalTreeClassifier(max_depth=2, constraints=[StatisticalParity("g", tolerance=0.3)])
+    trees = held.fit(X, y, groups=pd.DataFrame({"g": group})).alternatives(12, 0.1)
+    expected = [abs((p := m.predict(X) == 1)[group == "m"].mean() - p[group == "f"].mean()) for m in trees]
+    assert [facts["gap"] for facts in trees.facts()] == pytest.approx(expected)
+    assert trees.gaps(X, group) == pytest.approx(expected)
+    assert trees.gallery().count('data-gap="') == len(trees)
+    free = OptimalTreeClassifier(max_depth=2).fit(X, y).alternatives(12, 0.1)
+    assert "data-gap" not in free.gallery()
+    assert 'value="gap"' in free.gallery(X, [*group[:-1], None])
+
+
+def test_in_the_report() -> None:
+    """The report has as many other trees as are wanted, what they test and where they disagree; none by default."""
+    X, y = flags(2)
+    model = OptimalTreeClassifier(max_depth=2, min_samples_leaf=2).fit(X, y)
+    page = render_report(model, X, y, alternatives=5)
+    trees = model.alternatives(5)
+    assert page.count("<figure data-") == len(trees)
+    assert escape(str(trees)) in page
+    assert f"agree on {(trees.disagreement(X) > 0).sum()} of 40 training rows" in page
+    assert "Other good trees" not in render_report(model, X, y)

@@ -25,6 +25,7 @@ def outcomes(estimator: BaseEstimator) -> list[dict[str, Any]]:
         (OptimalTreeClassifier(max_depth=2, time_limit=5), DecisionTreeClassifier()),
         (OptimalTreeRegressor(max_depth=2, time_limit=5), DecisionTreeRegressor()),
         (OptimalTreeRegressor(structure="rules", max_depth=2, time_limit=5), DecisionTreeRegressor()),
+        (OptimalTreeRegressor(leaves="linear", max_depth=2, time_limit=5), DecisionTreeRegressor()),
     ],
 )
 def test_check_estimator(estimator: BaseEstimator, rival: BaseEstimator) -> None:

@@ -31,9 +31,11 @@ def leaf_of(model: Any) -> int:
     return min((node.depth, node.index) for node in model.tree_.nodes if node.is_leaf)[1]
 
 
-def inner_of(model: Any) -> int:
-    """A split below the root, or the root where there is none."""
-    return max(node.index for node in model.tree_.nodes if not node.is_leaf)
+def inner_of(model: Any, column: str | None = None) -> int:
+    """A split below the root, or the root where there is none; of a column where that is given."""
+    names = [feature.name for feature in model.rules_.features]
+    found = [n.index for n in model.tree_.nodes if not n.is_leaf and column in (None, names[n.feature])]
+    return next(reversed(found))
 
 
 EDITS = {
@@ -80,6 +82,62 @@ def test_equals_all_trees(name: str, splits: str) -> None:
             assert price.proven
             assert (price.without, price.price) == (without, expected - without)
     assert done > 0
+
+
+def given_cuts(spec: dict[str, Any], column: str) -> list[float]:
+    """The cuts of a column in a part that is given."""
+    own = list(spec.get("at", ())) if spec.get("split") == column else []
+    return own + [cut for child in spec.get("below", ()) for cut in given_cuts(child, column)]
+
+
+COARSE = {
+    "move": lambda model, cut: model.edit().move(inner_of(model, "x"), [cut]),
+    "move to two": lambda model, cut: model.edit().move(inner_of(model, "x"), [cut - 1, cut]),
+    "replace": lambda model, cut: model.edit().replace(0, "x", at=[cut]),
+    "replace and ban": lambda model, cut: model.edit().replace(0, "x", at=[cut]).ban("c"),
+    "replace by a column": lambda model, cut: model.edit().replace(0, "c"),
+    "replace by groups": lambda model, cut: model.edit().replace(0, "c", groups=[["q"], ["p", "r"]]),
+    "lock": lambda model, cut: model.edit().lock(inner_of(model)),
+    "ban": lambda model, cut: model.edit().ban("x"),
+    "merge": lambda model, cut: model.edit().merge(inner_of(model)),
+    "split": lambda model, cut: model.edit().split(leaf_of(model), "x"),
+    "answer": lambda model, cut: model.edit().answer(leaf_of(model), 1),
+}
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+@pytest.mark.parametrize("name", COARSE)
+def test_prices_over_few_cuts(name: str, splits: str) -> None:
+    """Where the fit knows few cuts, a wish may bring others: both optima of its price have them, so it is never less
+    than nothing, and equals the difference of two trees found by trying all over the cuts of the fit and the wishes."""
+    done = 0
+    for seed in range(4):
+        for cut in (1.25, 2.25):
+            X, y, model = fitted(seed, splits, binning="quantile", n_bins=2)
+            try:
+                edit = COARSE[name](model, cut)
+            except StopIteration:
+                continue  # no node to do this at
+            known = {f.name: f.thresholds.tolist() for f in model._bench.features() if f.thresholds is not None}
+            asked = {column: [*cuts, *given_cuts(spec_of(edit), column)] for column, cuts in known.items()}
+            options: dict[str, Any] = {"binary": splits == "binary", "cuts": asked}
+            rows = frozenset(range(len(y)))
+            expected = cheapest(X, y, spec_of(edit), rows, 2, 5, **options)[5]
+            if math.isinf(expected):
+                with pytest.raises((InfeasibleError, ValueError)):
+                    edit.refit()
+                continue
+            other = edit.refit()
+            assert other.certificate_.value == expected == (other.predict(X) != y).sum()
+            for place, price in enumerate(other.prices_):
+                rest = [c.tree for c in edit._constraints([w for i, w in enumerate(edit.wishes) if i != place])]
+                without = cheapest(X, y, rest[0] if rest else {}, rows, 2, 5, **options)[5]
+                assert price.proven
+                assert (price.without, price.price) == (without, expected - without)
+                assert price.price >= 0
+                done += 1
+    # A binary node has one cut.
+    assert (done > 0) == ((name, splits) != ("move to two", "binary"))
 
 
 def test_move_and_keep_all() -> None:
@@ -134,3 +192,36 @@ def test_numbers_and_words() -> None:
         model.edit().answer(0, 1).refit()
     with pytest.raises(ValueError, match="do not go together"):
         model.edit().lock(leaf_of(model)).merge(0)
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+def test_what_is_given_has_prices_one_by_one(splits: str) -> None:
+    """Each thing that a Force asks for costs the difference to the best tree without it, and the way to it."""
+    given: list[dict[str, Any]] = [
+        {"split": "x", "at": [1.5], "below": [{"leaf": True}, {"without": ["c"]}]},
+        {"split": "c", "groups": [["q"]], "without": ["x"], "below": [{"answer": 0}]},
+        {"split": "f", "at": [0.5], "below": [{"split": "x"}, {"leaf": False, "without": ["x"]}]},
+        {"split": "x", "at": [2.5]},
+    ]
+    words = set()
+    for seed in range(3):
+        for tree in given:
+            X, y, model = fitted(seed, splits, constraints=[Force(tree)])
+            rows, binary = frozenset(range(len(y))), splits == "binary"
+            parts = Force(tree).one_by_one()
+            assert [price.wish for price in model.prices_] == [text for text, _ in parts]
+            assert model.certificate_.value == cheapest(X, y, Force(tree).tree, rows, 2, 5, binary=binary)[5]
+            for price, (text, rest) in zip(model.prices_, parts, strict=True):
+                without = cheapest(X, y, rest.tree if rest else {}, rows, 2, 5, binary=binary)[5]
+                assert (price.without, price.price) == (without, model.certificate_.value - without)
+                words.add(text)
+    assert words == {
+        "A leaf where x < 1.5",
+        "Do not test 'c' where x >= 1.5",
+        "Do not test 'x'",
+        "Answer 0 where c is q",
+        "Test 'x' where f < 0.5",
+        "A test where f >= 0.5",
+        "Do not test 'x' where f >= 0.5",
+        "Test 'x' first, cut at 2.5,",
+    }

@@ -100,6 +100,33 @@ def test_the_best_policy_under_a_constraint(structure: str, seed: int, kind: str
     assert model.certificate_.value == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["budget", "fairness"])
+def test_limits_on_thousands_of_patients_are_met_and_proven(kind: str) -> None:
+    """Three doses, 29 answers of yes or no and 3,000 rows: the limit binds, is kept, and the tree is proven best."""
+    rng = np.random.default_rng(0)
+    answers = (rng.random((3000, 29)) < rng.uniform(0.3, 0.6, 29)).astype(int)
+    X = pd.DataFrame(answers, columns=[f"b{i}" for i in range(29)])
+    needs = answers[:, 0] + answers[:, 1]
+    rewards = 1.0 - np.abs(needs[:, None] - np.arange(3)) / 2.0 + rng.normal(0, 0.2, (3000, 3))
+    limit: Constraint = AnswerShare(2, at_most=0.03) if kind == "budget" else StatisticalParity("b1", 0.03, class_=2)
+    options = {"max_depth": 2, "splits": "binary", "time_limit": None}
+    free = OptimalPolicyTree(**options).fit(X, rewards=rewards)
+    model = OptimalPolicyTree(constraints=[limit], **options).fit(X, rewards=rewards)
+
+    def asked(policy: OptimalPolicyTree) -> float:
+        high, inside = policy.predict(X) == 2, answers[:, 1] == 1
+        return float(high.mean() if kind == "budget" else abs(high[inside].mean() - high[~inside].mean()))
+
+    assert asked(free) > 0.03
+    assert asked(model) <= 0.03 + 1e-9
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.bound <= model.certificate_.value
+    assert free.certificate_.value < model.certificate_.value
+    # The free tree without its highest dose meets either limit, so the best one is no worse.
+    lower = np.minimum(free.predict(X), 1)
+    assert model.value_.policy.value >= rewards[np.arange(3000), lower].mean() - 1e-9
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_an_answer_is_never_given_where_it_is_forbidden(seed: int) -> None:
     """Of the trees that never give the action to any row of an interval the best one is found."""

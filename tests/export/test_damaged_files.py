@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from helpers.damaged_models import damage, fault_of, saved_models
+from omtree import OptimalTreeClassifier
 from omtree.export.saving import from_json
 from omtree.export.schema import made
 from omtree.model.expectation import Figure
@@ -34,6 +37,15 @@ def test_most_damage_is_noticed() -> None:
     text = saved_models()[0].text.replace('["iterations", 0]', '["iterations", "many"]')
     with pytest.raises(ValueError, match=r"The text is a damaged model of omtree: iterations is 'many'\.$"):
         from_json(text)
+
+
+def test_classes_are_a_list() -> None:
+    """A text is no list of classes, though Python would take its letters for them."""
+    model = OptimalTreeClassifier(max_depth=1).fit(np.arange(8.0).reshape(-1, 1), ["no"] * 4 + ["yes"] * 4)
+    document = json.loads(model.to_json())
+    document["classes"]["values"] = "no"
+    with pytest.raises(ValueError, match=r"damaged model of omtree: 'no' is not a list\.$"):
+        from_json(json.dumps(document))
 
 
 @pytest.mark.parametrize("fields", [{}, {"value": 1.0, "low": 0.0}, {"value": "1", "low": 0, "high": 2}])

@@ -75,7 +75,7 @@ def test_path(seed):
 @pytest.fixture
 def credit():
     """A model that asks for income and, below 3000, for the home."""
-    frame = pd.DataFrame({"income": [1000.0, 2000, 2500, 3500, 4000, 5000] * 4, "home": ["own", "rent"] * 12})
+    frame = pd.DataFrame({"income": [1000.0, 2000, 2500, 3500, 4000, 5000] * 4, "home": ["own"] * 12 + ["rent"] * 12})
     y = np.where((frame["income"] > 3000) | (frame["home"] == "own"), "paid", "lost")
     return OptimalTreeClassifier(max_depth=2, n_bins=3).fit(frame, y)
 

@@ -8,7 +8,7 @@ import pytest
 
 import omtree
 from helpers.cut_oracle import Cuttable, best_binary, best_multiway
-from omtree.fit import exact_cuts
+from omtree.fit import cut_search
 from omtree.model.certificate import Certificate
 
 
@@ -27,7 +27,7 @@ def _rows(seed: int) -> tuple[pd.DataFrame, np.ndarray, np.random.Generator]:
 @pytest.mark.parametrize("work", [0.0, 300.0, 1e8])
 def test_bound_over_all_cuts(splits: str, seed: int, work: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the work: bound over all cuts <= optimum over all cuts <= value, and equal where that is claimed."""
-    monkeypatch.setattr(exact_cuts, "BRIEF_WORK", work)
+    monkeypatch.setattr(cut_search, "BRIEF_WORK", work)
     frame, labels, _ = _rows(seed)
     n, depth, leaves = len(labels), 2 + seed % 2, 3 + seed % 3
     support = 1 + seed % 4 // 3
@@ -75,7 +75,7 @@ def test_squared_loss(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     data = Cuttable.squares(frame.to_numpy().T.copy(), target.tolist(), weight.tolist())
     optimum = best_binary(data, 2, 4, 0.4)
     for work in (0.0, 200.0, 1e8):
-        monkeypatch.setattr(exact_cuts, "BRIEF_WORK", work)
+        monkeypatch.setattr(cut_search, "BRIEF_WORK", work)
         model = omtree.OptimalTreeRegressor(max_depth=2, n_bins=3, min_samples_leaf=0.01, splits="binary")
         certificate = model.fit(frame, target, sample_weight=weight).certificate_
         assert optimum <= certificate.value * (1 + 1e-9)
@@ -95,7 +95,7 @@ def test_never_worse_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
         labels = ((frame["a"] > 0.1) ^ (frame["b"] > 0.3) ^ (rng.random(80) < 0.2)).astype(int)
         losses = []
         for work in (0.0, 1e8):
-            monkeypatch.setattr(exact_cuts, "BRIEF_WORK", work)
+            monkeypatch.setattr(cut_search, "BRIEF_WORK", work)
             model = omtree.OptimalTreeClassifier(max_depth=3, n_bins=4, min_samples_leaf=1, splits="binary")
             losses.append(model.fit(frame, labels).certificate_.value)
         assert losses[1] <= losses[0]

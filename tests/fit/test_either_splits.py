@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import omtree
+from omtree.model.leading import leads
 
 
 def _again(n: int = 400, values: int = 8, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -83,3 +84,23 @@ def test_never_worse_than_the_binary_fit(seed: int, number: bool) -> None:
     assert multiway.value <= binary.value * (1 + 1e-9)
     assert math.isfinite(multiway.bound)
     assert "no feature twice on a path" in multiway.search_space
+    if multiway.feature_once and multiway.status == "optimal" and multiway.cuts == "some":
+        assert "and no feature twice on a path" in str(multiway).splitlines()[0]
+    assert "twice" not in str(binary)
+
+
+@pytest.mark.parametrize(
+    ("depth", "children", "once"), [(2, None, False), (2, 3, True), (3, None, True), (1, 2, False)]
+)
+def test_the_headline_says_what_was_searched(depth: int, children: int | None, once: bool) -> None:
+    """A feature again makes a difference from depth three on, or from two on where a node has few children."""
+    frame, labels = _again()
+    labels = np.where(np.random.default_rng(1).random(len(labels)) < 0.2, 0, labels)
+    model = omtree.OptimalTreeClassifier(max_depth=depth, max_children=children, min_samples_leaf=1, binning="quantile")
+    certificate = model.fit(frame, labels).certificate_
+    assert certificate.status == "optimal"
+    assert certificate.feature_once is once
+    assert ("no feature twice on a path" in str(certificate).splitlines()[0]) is once
+    assert ("no feature twice on a path" in certificate.search_space) is once
+    proven = next(lead for lead in leads(model) if lead.name == "Proven")
+    assert ("no feature twice on a path" in proven.words) is once

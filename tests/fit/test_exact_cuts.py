@@ -14,7 +14,7 @@ from helpers.cut_oracle import Cuttable, best_binary, best_multiway
 from omtree.data.columns import read_columns
 from omtree.data.table import Feature
 from omtree.engines.trees.all_cuts import CutNode
-from omtree.fit import exact_cuts
+from omtree.fit import cut_search
 from omtree.fit.views import raw_tree, views_of
 
 
@@ -92,7 +92,7 @@ def _wave(n: int = 600) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 def test_more_values_than_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns of hundreds of values are cut anywhere, better than at few thresholds, and it is said so."""
-    monkeypatch.setattr(exact_cuts, "BRIEF_DEPTH", 0)
+    monkeypatch.setattr(cut_search, "BRIEF_DEPTH", 0)
     X, y = _wave()
     common = {"max_depth": 3, "splits": "binary", "min_samples_leaf": 1}
     exact = omtree.OptimalTreeClassifier(binning="exact", **common).fit(X, y)
@@ -177,6 +177,27 @@ def test_multiway_never_worse_than_binary() -> None:
     assert wide.status == narrow.status == "optimal"
     assert wide.cuts == "all"
     assert wide.value <= narrow.value
+
+
+@pytest.mark.parametrize("kind", ["missing", "nominal", "squares", "support"])
+def test_multiway_trees_without_a_proof(kind: str) -> None:
+    """More values than codes, but no search for multiway trees: the best binary one is met, and no bound is false."""
+    rng = np.random.default_rng(5)
+    X, y = _wave(400)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    if kind == "missing":
+        frame.loc[rng.random(400) < 0.1, "a"] = np.nan
+    if kind == "nominal":
+        frame["colour"] = rng.choice(["red", "green", "blue"], 400)
+    target = frame["a"].to_numpy() * y if kind == "squares" else y
+    estimator = omtree.OptimalTreeRegressor if kind == "squares" else omtree.OptimalTreeClassifier
+    options = {"max_depth": 2, "binning": "exact", "min_samples_leaf": 20 if kind == "support" else 1}
+    options["time_limit"] = None
+    wide = estimator(**options).fit(frame, target).certificate_
+    binary = estimator(splits="binary", **options).fit(frame, target).certificate_
+    assert wide.cuts == binary.cuts == "all"
+    assert binary.status == "optimal"
+    assert wide.bound <= wide.value <= binary.value * (1 + 1e-9)
 
 
 def test_balanced_errors_over_all_cuts() -> None:

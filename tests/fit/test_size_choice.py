@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_val_score
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
 from omtree.constraints import Recall, StatisticalParity
+from omtree.engines.dispatch import TreeSolver
 from omtree.errors import InfeasibleError
 from omtree.fit.size_choice import select, standard_error
 
@@ -314,3 +315,30 @@ def test_what_cannot_be() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             OptimalTreeClassifier(**parameters).fit(X, y)
+
+
+def test_one_search_a_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fold, and the last fit, is one search that gives the trees of all sizes: those of a search apart."""
+    X, y = load_breast_cancer(return_X_y=True)
+    fixed = {"max_depth": 2, "binning": "quantile", "n_bins": 4}
+    apart = OptimalTreeClassifier(**fixed).fit(X[:, :6], y).loss_by_leaves_
+    asked: list[bool] = []
+    search = TreeSolver._search
+
+    def counted(self: TreeSolver, problem: Any, deadline: Any, *, every_size: bool) -> Any:
+        asked.append(every_size)
+        return search(self, problem, deadline, every_size=every_size)
+
+    monkeypatch.setattr(TreeSolver, "_search", counted)
+    model = OptimalTreeClassifier(max_leaves="auto", cv=3, **fixed).fit(X[:, :6], y)
+    np.testing.assert_array_equal(model.loss_by_leaves_, apart)
+    assert asked == [True] * 4
+
+
+def test_smaller_trees_are_not_over_the_cuts_of_the_largest() -> None:
+    """Where the largest tree is proven over all cuts, those of smaller sizes are no worse than fits of that size."""
+    X, y = load_wine(return_X_y=True)
+    model = OptimalTreeClassifier(max_depth=2, max_leaves="auto", cv=3).fit(X, y)
+    for leaves in (2, 3):
+        alone = OptimalTreeClassifier(max_depth=2, max_leaves=leaves, binning="quantile").fit(X, y)
+        assert model.loss_by_leaves_[leaves - 1] <= alone.certificate_.value

@@ -14,6 +14,7 @@ import pytest
 import omtree.engines.rules.start
 import omtree.engines.trees
 import omtree.fit.quick_trees
+import omtree.fit.threshold_rounds
 import omtree.fit.thresholds
 from helpers.datasets import tic_tac_toe
 from omtree import OptimalTreeClassifier
@@ -22,7 +23,8 @@ from omtree.deadline import Deadline
 from omtree.engines.answers import TreeAnswer
 from omtree.engines.dispatch import TreeSolver
 from omtree.fit.pose import Pose
-from omtree.fit.thresholds import ThresholdSearch, cuts_in_words
+from omtree.fit.search_space import cuts_in_words
+from omtree.fit.thresholds import ThresholdSearch
 from omtree.objectives.error import Error
 from omtree.problem.problem import Problem
 from omtree.sources.samples import Training
@@ -84,7 +86,7 @@ def test_every_accepted_round_is_better() -> None:
 
     found = ThresholdSearch(training, pose, 4, Deadline()).tree(features, solve)
     losses = [answer.solution.value for _, answer in seen]
-    assert 2 < len(losses) <= omtree.fit.thresholds.MAX_ROUNDS
+    assert 2 < len(losses) <= omtree.fit.threshold_rounds.MAX_ROUNDS
     assert (np.diff(losses) <= 0).all()
     assert (np.diff(losses[: found.rounds]) < 0).all()
     assert found.answer.solution.value == losses[found.rounds - 1] == min(losses)
@@ -215,7 +217,7 @@ def search_that_stops(monkeypatch: pytest.MonkeyPatch, after: int, **changes: An
 
 def no_brief_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few cuts only, or one round would be enough."""
-    monkeypatch.setattr(omtree.fit.exact_cuts, "BRIEF_DEPTH", 0)
+    monkeypatch.setattr(omtree.fit.cut_search, "BRIEF_DEPTH", 0)
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])

@@ -14,7 +14,7 @@ def test_some_inputs(target: str) -> None:
         TARGETS[target][0](number)
 
 
-@pytest.mark.parametrize("number", [6821, 8356, 9044, 19459])
+@pytest.mark.parametrize("number", [6821, 8356, 9044, 19459, 85285])
 def test_inputs_that_failed_once(number: int) -> None:
-    """A date that is no longer read as one loaded as a model that could not be used."""
+    """Dates no longer read as such, and a text in place of a list of classes, loaded as models that failed in use."""
     TARGETS["models"][0](number)

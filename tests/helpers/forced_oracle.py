@@ -23,8 +23,10 @@ def tiny(seed: int, n: int = 24) -> tuple[pd.DataFrame, np.ndarray]:
     return X, np.where(rng.random(n) < 0.25, rng.integers(0, 2, n), score > 2.5).astype(int)
 
 
-def splits(X: pd.DataFrame, rows: Rows, name: str, most: float) -> Iterator[list[tuple[frozenset[Any], Rows]]]:
-    """Every way to split a column among some rows: the values of each child, and its rows."""
+def splits(
+    X: pd.DataFrame, rows: Rows, name: str, most: float, cuts: dict[str, list[float]] | None = None
+) -> Iterator[list[tuple[frozenset[Any], Rows]]]:
+    """Every way to split a column among some rows: the values of each child, and its rows; numbers at `cuts` alone."""
     values = sorted({X[name].iloc[row] for row in rows})
     if name == "c":
         ways = [
@@ -34,9 +36,12 @@ def splits(X: pd.DataFrame, rows: Rows, name: str, most: float) -> Iterator[list
         ]
     else:
         ways = []
-        for cuts in itertools.product([False, True], repeat=max(0, len(values) - 1)):
+        allowed = [cuts is None or any(a < cut <= b for cut in cuts[name]) for a, b in itertools.pairwise(values)]
+        for places in itertools.product([False, True], repeat=max(0, len(values) - 1)):
+            if any(cut and not may for cut, may in zip(places, allowed, strict=True)):
+                continue
             parts = [[values[0]]]
-            for cut, value in zip(cuts, values[1:], strict=True):
+            for cut, value in zip(places, values[1:], strict=True):
                 if cut:
                     parts.append([])
                 parts[-1].append(value)
@@ -55,6 +60,7 @@ def cheapest(
     leaves: int,
     *,
     binary: bool,
+    cuts: dict[str, list[float]] | None = None,
     used: frozenset[str] = frozenset(),
     banned: frozenset[str] = frozenset(),
 ) -> list[float]:
@@ -71,7 +77,7 @@ def cheapest(
     for name in [spec["split"]] if "split" in spec else list(X.columns):
         if name in banned or (not binary and name in used):
             continue
-        for way in splits(X, rows, name, 2 if binary else math.inf):
+        for way in splits(X, rows, name, 2 if binary else math.inf, cuts):
             below: list[dict[str, Any]] = [{} for _ in way]
             if "at" in spec or "groups" in spec:
                 if "at" in spec:
@@ -89,7 +95,7 @@ def cheapest(
             total = [0.0] + [math.inf] * leaves
             for (_, inside), child in zip(way, below, strict=True):
                 found = cheapest(
-                    X, y, child, inside, depth - 1, leaves, binary=binary, used=used | {name}, banned=banned
+                    X, y, child, inside, depth - 1, leaves, binary=binary, cuts=cuts, used=used | {name}, banned=banned
                 )
                 total = [min(total[i] + found[m - i] for i in range(m + 1)) for m in range(leaves + 1)]
             best = [min(a, b) for a, b in zip(best, total, strict=True)]

@@ -177,6 +177,16 @@ def patients() -> tuple[Any, pd.DataFrame, np.ndarray]:
 
 
 @cache
+def lines() -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """Leaves that answer by lines, along columns of hostile names with missing cells that no condition may be on."""
+    rng = np.random.default_rng(12)
+    X = pd.DataFrame({HOSTILE[0]: rng.normal(size=300), HOSTILE[2]: rng.normal(40, 9, 300), "c": rng.normal(size=300)})
+    y = np.where(X["c"] > 0.3, 5.0 * X.iloc[:, 0], X.iloc[:, 1]) + rng.normal(size=300)
+    X.loc[rng.random(300) < 0.1, HOSTILE[2]] = np.nan
+    return OptimalTreeRegressor(max_depth=2, max_leaves=3, leaves="linear").fit(X, y), X, y
+
+
+@cache
 def judged() -> tuple[Any, pd.DataFrame, np.ndarray]:
     """Two classes with hostile names, a size that was chosen, and a leaf that few rows decided."""
     rng = np.random.default_rng(6)
@@ -205,6 +215,7 @@ EVERY = {
     "no_tree": no_tree,
     "numbers": numbers,
     "patients": patients,
+    "lines": lines,
     "by_f1": by_f1,
     "judged": judged,
 }

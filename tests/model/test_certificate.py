@@ -10,6 +10,7 @@ import pytest
 
 from omtree.constraints import ConstraintCheck
 from omtree.model.certificate import Certificate
+from omtree.report.proof import badge_words, proof_sentences
 
 
 def certificate(**changes: object) -> Certificate:
@@ -73,6 +74,28 @@ def test_only_an_optimal_certificate_claims_a_proof(status: str) -> None:
     assert "proven" not in first
     assert "127 errors" in first
     assert "fewer than 100" in first
+
+
+@pytest.mark.parametrize("cuts", ["all", "some", ""])
+def test_a_model_without_errors_is_not_compared(cuts: str) -> None:
+    """That no model makes fewer than no errors says nothing; that this one makes none does, whatever its cuts."""
+    perfect = certificate(value=0.0, bound=0.0, cuts=cuts, structure="tree")
+    assert str(perfect).splitlines()[0] == "optimal: the model makes no errors at all on these rows"
+    first, second, *_ = proof_sentences(perfect)
+    assert first == "On the training data (1,296 rows) the model makes no errors at all."
+    assert second.startswith("No model can do better on these rows.")
+    assert badge_words(perfect) == "Proven optimal"
+
+
+def test_a_bound_of_zero_is_none() -> None:
+    """A search that has excluded nothing does not say that no model goes below zero."""
+    text = str(certificate(status="time_limit", bound=0.0, constraints=())).splitlines()[0]
+    assert text == "time limit reached: the model makes 127 errors, and how few a model can make is not known"
+    squared = certificate(status="time_limit", bound=0.0, unit="squared error", counted=False, constraints=())
+    assert str(squared).splitlines()[0].endswith(", and how low a model can go is not known")
+    for known in (certificate(status="time_limit", bound=0.0), squared):
+        assert "Nothing is proven of how much better another one could be." in proof_sentences(known)[-1]
+    assert "Nothing is proven" not in proof_sentences(certificate(status="time_limit", bound=1.0))[-1]
 
 
 def test_certificates_are_frozen() -> None:

@@ -164,9 +164,9 @@ def test_table_to_fill_in():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_exports_give_the_same_reasons(seed):
-    """SQL in DuckDB and SQLite and the Python module give the reasons of `reasons`, for strange cells as well."""
+    """SQL in DuckDB and SQLite and the Python module give the sentences of `reasons`, for strange cells as well."""
     model, rows = model_and_rows(seed)
-    wanted = [[str(reason) for reason in found] for found in model.reasons(rows, 2)]
+    wanted = [[reason.sentence for reason in found] for found in model.reasons(rows, 2)]
     if not predicts_as_tree(model):
         assert all(reason.mattered is None for found in model.reasons(rows) for reason in found)
     padded = [tuple([*texts, None, None, None][:3]) for texts in wanted]
@@ -186,7 +186,7 @@ def test_exports_give_the_same_reasons(seed):
             f"SELECT reason_1, reason_2, reason_3 FROM ({query}) AS answers ORDER BY no"
         ).fetchall()
         connection.close()
-        third = [str(found[2]) if len(found) > 2 else None for found in model.reasons(rows, 3)]
+        third = [found[2].sentence if len(found) > 2 else None for found in model.reasons(rows, 3)]
         assert answers == [(*pair[:2], last) for pair, last in zip(padded, third, strict=True)]
     alone: dict[str, Any] = {}
     exec(model.to_python(reasons=2), alone)
@@ -198,3 +198,16 @@ def test_reasons_in_sql_need_a_table():
     """Reasons are columns of a query, and an expression has none."""
     with pytest.raises(ValueError, match="name the table"):
         lending()[0].to_sql(reasons=2)
+
+
+def test_a_missing_cell_is_said():
+    """A row that went a way for want of a value is not told that it has one."""
+    X = pd.DataFrame({"income": [10.0, 12.0, 30.0, 35.0] * 10})
+    model = OptimalTreeClassifier(max_depth=1).fit(X, ["lost", "lost", "paid", "paid"] * 10)
+    known, unknown = model.reasons(pd.DataFrame({"income": [10.0, None]}))
+    assert [str(each) for each in known] == ["income < 20"]
+    assert [each.cell for each in unknown] == ["missing"]
+    assert str(unknown[0]).endswith("(income is missing, and counts as this)")
+    X["income"] = X["income"].mask(np.arange(40) % 4 == 0)
+    seen = OptimalTreeClassifier(max_depth=1).fit(X, ["lost", "paid", "paid", "paid"] * 10)
+    assert [str(each) for each in seen.reasons(X[:1])[0]] == ["income is missing"]

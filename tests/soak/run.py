@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import collections
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -17,6 +18,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,8 @@ from soak import real_numbers
 DEGREES = {"squared": 2, "huber": 2, "absolute": 1, "quantile": 1, "poisson": 1}
 #: Bytes of memory; brute force that would need more is passed over, and counted.
 MEMORY = 8 << 30
+#: Seconds of processor time; brute force that takes longer is passed over as well.
+PATIENCE = 30.0
 #: Seconds from one table of counts to the next.
 EVERY = 300.0
 VERDICTS = ("fine", "wrong", "late", "crashed", "unproven", "too large")
@@ -55,6 +59,10 @@ class Wrong(Exception):
 
 class Late(Exception):
     """An answer that came too late, or was not proven though there was time."""
+
+
+class TooLarge(Exception):
+    """A brute force that would take too long."""
 
 
 class Unproven(Exception):
@@ -279,12 +287,24 @@ KINDS: dict[str, Callable[[np.random.Generator], None]] = {
 }
 
 
+def _too_large(number: int, frame: FrameType | None) -> None:
+    """Ends a brute force that takes too long; anything else goes on."""
+    while frame is not None and not Path(frame.f_code.co_filename).is_relative_to(Path(omtree.__file__).parent):
+        if "helpers" in Path(frame.f_code.co_filename).parts:
+            raise TooLarge
+        frame = frame.f_back
+
+
 def outcome_of(kind: str, seed: int) -> tuple[str, str]:
     """The verdict on a case, one of `VERDICTS`, and what there is to say about it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        signal.signal(signal.SIGVTALRM, _too_large)
+        signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE, 1.0)
         try:
             KINDS[kind](np.random.default_rng([seed, *kind.encode()]))
+        except TooLarge:
+            return "too large", ""
         except Wrong as fault:
             return "wrong", str(fault)
         except Late as fault:
@@ -292,10 +312,13 @@ def outcome_of(kind: str, seed: int) -> tuple[str, str]:
         except Unproven as fault:
             return "unproven", str(fault)
         except MemoryError as fault:
+            traceback.clear_frames(fault.__traceback__)  # what fills the memory, of which telling needs some
             last = traceback.extract_tb(fault.__traceback__)[-1].filename
             return "too large" if "helpers" in Path(last).parts else "crashed", traceback.format_exc(limit=-4)
         except Exception:
             return "crashed", traceback.format_exc(limit=-4)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
     return "fine", ""
 
 

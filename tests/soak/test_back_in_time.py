@@ -24,8 +24,8 @@ def test_back_in_time_with_longer_limits(case: Case, limit: float) -> None:
     assert outcome.ok, outcome
 
 
-@pytest.mark.parametrize("case", [*CASES[:3], *CASES[4::3]], ids=str)
+@pytest.mark.parametrize("case", [*CASES[:3], *CASES[4:6], *CASES[7::3]], ids=str)
 def test_back_after_an_interrupt(case: Case) -> None:
     """Ctrl-C ends a fit without a limit within a second."""
-    outcome = run(case, 0.3, interrupt=True)
+    outcome = run(case, 1.0 if case.constraint == "Requires" else 0.3, interrupt=True)
     assert outcome.ok, outcome

@@ -13,7 +13,7 @@ from omtree import OptimalTreeClassifier
 from omtree.constraints import from_tables, loads, to_toml
 from omtree.export.saving import from_json
 from omtree.model.tree import Tree, TreeNode
-from omtree.studio.edits import with_edit
+from omtree.studio.edits import cuts_of, with_edit
 
 
 def rows(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
@@ -160,3 +160,32 @@ def test_leaf_has_no_question(first):
     for action, value, sentence in (("lock", None, "no question"), ("answer", "maybe", "no class")):
         with pytest.raises(ValueError, match=sentence):
             with_edit((), first.tree_, leaf, action, value)
+
+
+def test_move_a_cut() -> None:
+    """A question is cut where a person wrote, its price is a sentence about it, and what is no cut is said."""
+    model = fitted()
+    tree = model.tree_
+    node = next(n.index for n in tree.nodes if name_of(tree, n) == "a")
+    assert [float(cut) for cut in cuts_of(tree, tree.nodes[node]).split(", ")]
+    moved = fitted(with_edit((), tree, node, "move", "0.123 1.5"))
+    here = same_place(tree, node, moved.tree_)
+    assert cuts_of(moved.tree_, here) == "0.123, 1.5"
+    assert any("cut at 0.123 and 1.5" in str(price) for price in moved.prices_)
+    for wrong in ("", "many", "nan", "1 2 3 4 5 6 7 8 9"):
+        with pytest.raises(ValueError, match="no cuts of 'a'"):
+            with_edit((), tree, node, "move", wrong)
+    leaf = next(n.index for n in tree.nodes if n.is_leaf)
+    with pytest.raises(ValueError, match="Only a question about a number"):
+        with_edit((), tree, leaf, "move", "1")
+
+
+def test_move_a_cut_of_dates() -> None:
+    """Cuts of dates are written as dates."""
+    days = pd.date_range("2024-01-01", periods=200)
+    X = pd.DataFrame({"day": days, "b": np.arange(200) % 7})
+    model = OptimalTreeClassifier(max_depth=1).fit(X, np.where(days < "2024-03-11", "old", "new"))
+    assert cuts_of(model.tree_, model.tree_.nodes[0]) == "2024-03-11"
+    tables = with_edit((), model.tree_, 0, "move", "2024-04-01")
+    moved = OptimalTreeClassifier(max_depth=1, constraints=from_tables(tables)).fit(X, model.predict(X))
+    assert moved.certificate_.value == 21

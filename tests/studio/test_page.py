@@ -109,6 +109,21 @@ def test_a_whole_journey(opened):
     assert from_json(window.saved("model")).certificate_.constraints[0].met
     window.moved(lambda: page.get_by_role("button", name="Remove Kept of the tree").click())
 
+    # A cut is moved by writing where it should be; Enter does it, and its price is on the right.
+    for place in range(page.locator("#stage [data-node]").count()):
+        page.locator("#stage [data-node]").nth(place).click()
+        if page.locator("#edit-move").count():
+            break
+    cut = float(page.input_value("#edit-move").split(",")[0]) + 0.125
+    page.fill("#edit-move", str(cut))
+    window.moved(lambda: page.press("#edit-move", "Enter"))
+    assert f"cut at {cut}" in page.inner_text("#prices")
+    assert str(cut) in page.inner_text("#cards .kept")
+    assert from_json(window.saved("model")).certificate_.constraints[0].met
+    # The other good trees keep to it as well, and those that can be compared are.
+    assert page.locator("#sort option[value=gap]").is_hidden()
+    window.moved(lambda: page.get_by_role("button", name="Remove Kept of the tree").click())
+
     # The question at the root is never to be asked again.
     page.locator("#stage [data-node]").first.click()
     name = page.locator("#stage [data-node] text").first.text_content()

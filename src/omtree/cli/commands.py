@@ -78,11 +78,6 @@ def omtree(
     """Fit the best small decision tree to a table, with a proof of how good it is, and use it."""
 
 
-def _leaves(text: str | None) -> int | str | None:
-    """A number of leaves, "auto", or no limit."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else text
-
-
 @app.command()
 def fit(
     data: FitData,
@@ -90,15 +85,16 @@ def fit(
         str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
     ] = None,
     depth: Annotated[
-        int | None, typer.Option("--depth", "-d", help="Most conditions in one rule; 3, or any with --leaf-price.")
+        int | None, typer.Option("--depth", "-d", help="Most conditions in one rule; 3, or any with a --leaf-price.")
     ] = None,
     leaves: Annotated[
         str | None,
         typer.Option("--leaves", "-l", metavar="N", help="Most rules; auto, the usual: chosen by cross-validation."),
     ] = None,
     leaf_price: Annotated[
-        float, typer.Option(metavar="SHARE", help="What one more leaf must save, as a share of all rows.")
-    ] = 0.0,
+        str | None,
+        typer.Option(metavar="SHARE", help="What one more leaf must save, as a share of all rows; auto chooses it."),
+    ] = None,
     cv: Annotated[
         int | None, typer.Option(metavar="N", help="Folds of the cross-validation; 5 where the size is chosen.")
     ] = None,
@@ -109,6 +105,7 @@ def fit(
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Save the model (JSON).")] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Write an HTML report.")] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="The heading of the report.")] = "",
+    alternatives: Annotated[int, typer.Option(min=0, help="So many other good trees in the report.")] = 0,
     min_leaf: Annotated[
         float, typer.Option(help="Least weight of a rule: a share below 1, or a number of rows.")
     ] = 0.01,
@@ -127,6 +124,10 @@ def fit(
     ] = None,
     propensity: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --task policy: the chance of the action, if known.")
+    ] = None,
+    rewards: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="With --task policy, in their place: what an action brings; one each."),
     ] = None,
     time: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --task survival: time to the event or the last look.")
@@ -196,10 +197,11 @@ def fit(
     Example: omtree fit patients.csv --target outcome --depth 3 --out model.json
     """
     from omtree.cli.fit_command import FitRequest, run_fit
+    from omtree.cli.model_size import size_parameters
     from omtree.cli.task_columns import TaskColumns
 
     named = {"treatment": treatment, "outcome": outcome, "propensity": propensity, "time": time, "event": event}
-    columns = TaskColumns.of(task, {**named, "entry": entry})
+    columns = TaskColumns.of(task, {**named, "entry": entry}, rewards or ())
     if columns is not None and target is not None:
         raise ValueError(f"--target is not for --task {task}; its columns have options of their own.")
     if columns is None and target is None:
@@ -211,9 +213,7 @@ def fit(
             task=task,
             columns=columns,
             parameters={
-                "max_depth": depth if depth is not None or leaf_price > 0 else 3,
-                "max_leaves": _leaves(leaves if leaves is not None or leaf_price > 0 else "auto"),
-                "leaf_price": leaf_price,
+                **size_parameters(depth, leaves, leaf_price),
                 "cv": cv,
                 "min_samples_leaf": int(min_leaf) if min_leaf >= 1 else min_leaf,
                 "structure": structure,
@@ -240,6 +240,7 @@ def fit(
             out=out,
             report=report,
             title=title,
+            alternatives=alternatives,
             quiet=quiet,
             options=_options(delimiter, missing, encoding, decimal),
             month_first=month_first,

@@ -55,6 +55,7 @@ _PYTHON = (
     (r"decimal='([.,])'", r"--decimal '\1'"),
     (r"day_first=False", "--month-first"),
     (r"(?<![-\w])positive=", "--positive "),
+    (r"(?<![-\w])class_order=\[[^\]]*\]", "the order of classes in --kind"),
     (r"which X does not have", "which the data do not have"),
     (r"OptimalTreeRegressor", "--task regression"),
 )
@@ -80,6 +81,7 @@ class FitRequest:
     out: str | None = None
     report: str | None = None
     title: str = ""
+    alternatives: int = 0
     quiet: bool = False
     options: FileOptions = field(default_factory=FileOptions)
     month_first: bool = False
@@ -111,9 +113,10 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         if request.test is not None:
             raise ValueError("--holdout and --test are two ways to try the model on new rows; give one of them.")
     kinds = column_kinds(request.kinds)
+    levels = _levels_of_target(kinds, request)
     if request.columns is not None:
         on_files = request.memory_limit is not None or stays_on_disk(request.data)
-        check_task(request.task, on_files, request.holdout)
+        check_task(request.task, request.columns, on_files, request.holdout)
     on_disk = request.memory_limit is not None or stays_on_disk(request.data)
     try:
         asked = ask_for_scan(request, kinds) if on_disk else read_in_memory(request, kinds)
@@ -133,7 +136,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         check_test_file(request.test, request.target, names, request.options)
     # Before the fit, so that a column that is not there is missed at once.
     apart = _test_columns(request, request.columns, kinds) if request.test and request.columns else None
-    model: Any = _make(asked.task, request, asked.kinds, asked.y)
+    model: Any = _make(asked.task, request, asked.kinds, asked.y, levels, on_disk=on_disk)
     terminal_notes = [] if request.quiet else request.notes
     for remark in terminal_notes:
         terminal.note(remark)
@@ -222,8 +225,8 @@ def _read_columns(
         if "entry" in arrays:
             extra["entry"] = arrays["entry"]
         return Asked(request.task, features, lifetimes(arrays), extra, kinds)
-    extra |= {what: arrays[what] for what in ("outcome", "propensity") if what in arrays}
-    return Asked(request.task, features, arrays["treatment"], extra, kinds)
+    extra |= {what: arrays[what] for what in ("outcome", "propensity", "rewards") if what in arrays}
+    return Asked(request.task, features, arrays.get("treatment"), extra, kinds)
 
 
 def _test_columns(request: FitRequest, columns: TaskColumns, kinds: dict[str, Any]) -> Asked:
@@ -288,7 +291,8 @@ def _finish(
             where = request.test if request.test is not None else "the rows held out"
             print(f"\non {where}: {score_line(model, X_test, y_test)}")
     if request.report is not None:
-        write_report(model, request.report, features, y, X_test, y_test, title=request.title)
+        shown: dict[str, Any] = {"title": request.title, "alternatives": request.alternatives}
+        write_report(model, request.report, features, y, X_test, y_test, **shown)
     if not request.quiet:
         print()
         if request.out is not None:
@@ -299,10 +303,25 @@ def _finish(
             print("nothing was saved; add --out model.json or --report report.html")
 
 
-def _make(task: str, request: FitRequest, kinds: Mapping[str, Any], y: Any) -> Any:
+def _levels_of_target(kinds: dict[str, Any], request: FitRequest) -> list[str] | None:
+    """The classes in order, where ``--kind`` says them of the target; the kinds of the others are left."""
+    if request.columns is not None or request.target not in kinds:
+        return None
+    said = kinds.pop(request.target)
+    if isinstance(said, str):
+        raise ValueError(
+            f"--kind {request.target}={said} is about the target; --task says what that is, and "
+            f"--kind {request.target}=low,middle,high the order of its classes."
+        )
+    levels: list[str] = said
+    return levels
+
+
+def _make(
+    task: str, request: FitRequest, kinds: Mapping[str, Any], y: Any, levels: list[str] | None, *, on_disk: bool
+) -> Any:
     """The estimator, not yet fitted."""
     kind = estimator_class(task)
-    on_disk = y is None
     parameters = dict(request.parameters)
     if on_disk and parameters.get("max_leaves") == "auto":
         parameters["max_leaves"] = None
@@ -316,11 +335,15 @@ def _make(task: str, request: FitRequest, kinds: Mapping[str, Any], y: Any) -> A
         parameters["reading"] = Reading(decimal=options.decimal, day_first=day_first, missing=options.missing)
     if request.positive is not None:
         parameters["positive"] = _class_named(request.positive, y)
+    if levels is not None:
+        parameters["class_order"] = [_class_named(level, y) for level in levels]
     parameters |= _settings(request.settings)
     known = set(kind().get_params())
     unknown = sorted(set(parameters) - known)
     if "positive" in unknown:
         raise ValueError("--positive needs classes; it is not for regression.")
+    if "class_order" in unknown:
+        raise ValueError(f"--kind {request.target}=... is an order of classes; it is not for regression.")
     if "class_weight" in unknown:
         raise ValueError("--balanced needs classes; it is not for regression.")
     if unknown:
@@ -343,7 +366,7 @@ def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
         raise ValueError("--memory-limit needs files; standard input is read into memory.")
     asked = scan(
         request.data,
-        request.target,
+        request.target if request.columns is None else request.columns.on_disk,
         weight=request.weight,
         groups=request.groups,
         memory_limit=request.memory_limit,
@@ -351,7 +374,7 @@ def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
         missing=request.options.missing,
     )
     known, targets = first_look(asked)
-    others = {request.target, request.weight, *request.groups}
+    others = {*asked.targets, request.weight, *request.groups}
     for what, names in (("to drop", request.drop), ("for --kind", kinds)):
         unknown = [name for name in names if name not in known or name in others]
         if unknown:
@@ -363,7 +386,10 @@ def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
         name: [float(level) for level in kind] if isinstance(kind, list) and known[name] == "number" else kind
         for name, kind in kinds.items()
     }
-    return Asked(choose_task(targets, request.target, request.task, request.notes), rows, None, {}, levels)
+    task = request.task
+    if request.columns is None:
+        task = choose_task(targets, request.target, request.task, request.notes)
+    return Asked(task, rows, None, {}, levels)
 
 
 def _settings(options: tuple[str, ...]) -> dict[str, Any]:

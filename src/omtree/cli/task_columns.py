@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +25,15 @@ class TaskColumns:
     Attributes
     ----------
     names : mapping of str to str
+    rewards : tuple of str
+        Of a policy, in place of those: what each action brings.
     """
 
     names: Mapping[str, str]
+    rewards: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, task: str, given: Mapping[str, str | None]) -> TaskColumns | None:
+    def of(cls, task: str, given: Mapping[str, str | None], rewards: Sequence[str] = ()) -> TaskColumns | None:
         """The columns that were given on the command line; None for tasks with one target.
 
         >>> TaskColumns.of("survival", {"time": "days", "event": "died", "treatment": None}).names
@@ -42,6 +45,14 @@ class TaskColumns:
             if what not in known:
                 of = next(name for name in NEEDED if what in (*NEEDED[name], *OPTIONAL[name]))
                 raise ValueError(f"--{what} goes with --task {of}; the task is {task}.")
+        if rewards:
+            if task != "policy":
+                raise ValueError(f"--rewards goes with --task policy; the task is {task}.")
+            if named:
+                raise ValueError(f"--rewards and --{next(iter(named))} are two ways to say what is brought; use one.")
+            if len(rewards) < 2 or len(set(rewards)) < len(rewards):
+                raise ValueError("--rewards names one column for each of two or more actions; repeat it for each.")
+            return cls({}, tuple(rewards))
         for what in NEEDED.get(task, ()):
             if what not in named:
                 raise ValueError(f"--task {task} needs --{what} COLUMN.")
@@ -50,6 +61,8 @@ class TaskColumns:
     @property
     def target(self) -> str:
         """The column that the model is about: the outcome, or the time."""
+        if self.rewards:
+            return "action"
         return self.names["outcome" if "outcome" in self.names else "time"]
 
     def read(
@@ -60,6 +73,8 @@ class TaskColumns:
             raise ValueError(
                 f"Two of {', '.join(f'--{what}' for what in self.names)} name one column; each is its own."
             )
+        if self.rewards:
+            return self._read_rewards(table, source, notes)
         cells = {}
         present = np.ones(table.num_rows, dtype=bool)
         for what, name in self.names.items():
@@ -79,11 +94,28 @@ class TaskColumns:
             arrays["event"] = _flags(arrays["event"], self.names["event"])
         return table.drop_columns(list(self.names.values())), arrays
 
+    def _read_rewards(self, table: pa.Table, source: str, notes: Notes) -> tuple[pa.Table, dict[str, Any]]:
+        arrays = {}
+        for name in self.rewards:
+            values = target_values(column_of(table, name, "--rewards", source), name, "regression", notes)
+            arrays[name] = as_numbers(values, name)
+        return table.drop_columns(list(self.rewards)), {"rewards": pa.table(arrays).to_pandas()}
 
-def check_task(task: str, on_disk: bool, holdout: float | None) -> None:
+    @property
+    def on_disk(self) -> tuple[str, ...]:
+        """The target of a scan."""
+        return self.rewards or (self.names["time"], self.names["event"])
+
+
+def check_task(task: str, columns: TaskColumns, on_disk: bool, holdout: float | None) -> None:
     """Complain about what a task with several columns cannot have."""
-    if on_disk:
-        raise ValueError(f"--task {task} needs rows in memory: leave --memory-limit out, and name one file.")
+    if on_disk and task == "policy" and not columns.rewards:
+        raise ValueError(
+            "--treatment and --outcome need rows in memory: leave --memory-limit out and name one file, or give "
+            "columns of what each action brings as --rewards."
+        )
+    if on_disk and "entry" in columns.names:
+        raise ValueError("--entry needs rows in memory: leave --memory-limit out, and name one file.")
     if holdout is not None and task == "policy":
         raise ValueError("--holdout is not for --task policy: use --cv, or keep a file of rows apart for --test.")
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
+from omtree.cli.model_size import choice_words
 from omtree.data.wording import amount, answer, counts_rows, number, text_of
 from omtree.model.leading import leads
 from omtree.model.text import survival_words
@@ -67,7 +68,7 @@ def show_model(model: OptimalTreeBase) -> None:
 def show_leads(model: OptimalTreeBase) -> None:
     """The figures that matter most, and how the size came about."""
     console = out()
-    chosen = _choice(model)
+    chosen = choice_words(model)
     if chosen:
         console.print(Text(chosen, style="dim"))
     rows = leads(model)
@@ -75,22 +76,12 @@ def show_leads(model: OptimalTreeBase) -> None:
     for place, lead in enumerate(rows):
         name = f"{lead.name[0].lower()}{lead.name[1:]}"
         line = Text.assemble((f"{name:<22}", ""), (f"{lead.figure:<{width}}  ", "bold" if place == 0 else ""))
-        console.print(line.append(lead.words, style="dim"))
+        words = lead.words.replace("max_leaves='auto' or cv=5", "--leaves auto or --cv 5")
+        console.print(line.append(words, style="dim"))
     expected = vars(model).get("expectation_")
     if expected is not None and expected.warning:
         console.print(Text(expected.warning, style="bold red"))
     print()
-
-
-def _choice(model: OptimalTreeBase) -> str:
-    """How the number of leaves was chosen, where it was."""
-    parameters, results = vars(model), vars(model).get("cv_results_")
-    if results is None or parameters["max_leaves"] != "auto":
-        return ""
-    word = "leaves" if model.certificate_.structure == "tree" else "rules"
-    rule = "the least loss" if parameters["selection"] == "best" else "a loss within one standard error of the least"
-    tried = f"of 1 to {results['leaves'][-1]} {word}, {len(model.rules_)} have {rule} on rows held out"
-    return f"size chosen by cross-validation: {tried}; --leaves sets it"
 
 
 def show_certificate(certificate: Certificate) -> None:

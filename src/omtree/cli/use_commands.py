@@ -167,6 +167,8 @@ def run_report(
     print(f"report  {out}")
 
 
-def write_report(model: Any, path: str, X: Any, y: Any, X_test: Any, y_test: Any, *, title: str = "") -> None:
+def write_report(
+    model: Any, path: str, X: Any, y: Any, X_test: Any, y_test: Any, *, title: str = "", alternatives: int = 0
+) -> None:
     """The model's own report."""
-    model.report(path, X=X, y=y, X_test=X_test, y_test=y_test, title=title)
+    model.report(path, X=X, y=y, X_test=X_test, y_test=y_test, title=title, alternatives=alternatives)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -158,6 +158,21 @@ class Force(Constraint):
         add(self.tree, frozenset())
         return tuple(found)
 
+    def one_by_one(self) -> list[tuple[str, Force | None]]:
+        """Each thing that is asked for, in words, and what is asked for without it; None where that is nothing.
+
+        A test that leads to nothing else that is asked for is one; without it the tests on the way to it go as well.
+
+        Examples
+        --------
+        >>> given = Force({"split": "age", "at": [40], "below": [{"leaf": True}, {"without": ["sex"]}]})
+        >>> for words, rest in given.one_by_one():
+        ...     print(words, "|", rest)
+        A leaf where age < 40 | Force({'split': 'age', 'at': (40,), 'below': ({}, {'without': ('sex',)})})
+        Do not test 'sex' where age >= 40 | Force({'split': 'age', 'at': (40,), 'below': ({'leaf': True}, {})})
+        """
+        return [(words, Force(rest) if rest else None) for words, rest in _asked(self.tree, ())]
+
     def audit(self, answers: Answers) -> Iterable[ConstraintCheck]:
         broken = math.nan if answers.paths is None else self._broken(answers)
         yield ConstraintCheck.of(self, broken, 0, "at most", part="nodes that differ")
@@ -260,6 +275,44 @@ def _cut(cut: Any) -> float:
 
 def _nodes(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [node, *(inner for child in node.get("below", ()) for inner in _nodes(child))]
+
+
+def _asked(node: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is asked for at a node and below it, in words, and what the node says without it."""
+    where = f" where {' and '.join(above)}" if above else ""
+    for name in node.get("without", ()):
+        others = tuple(other for other in node["without"] if other != name)
+        rest = {key: value for key, value in node.items() if key != "without"}
+        yield f"Do not test {name!r}{where}", {**rest, "without": others} if others else rest
+    kept = {"without": node["without"]} if "without" in node else {}
+    if "answer" in node:
+        yield f"Answer {text_of(node['answer'])}{where or ' for all'}", kept
+    elif "leaf" in node:
+        yield f"{'A leaf' if node['leaf'] else 'A test'}{where or ' for all'}", kept
+    if "split" not in node:
+        return
+    below = node.get("below", ())
+    if not any(below):
+        cuts = f", cut at {' and '.join(map(text_of, node['at']))}," if "at" in node else ""
+        groups = ", in these groups," if "groups" in node else ""
+        yield f"Test {node['split']!r}{where or ' first'}{cuts}{groups}", kept
+    for place, child in enumerate(below):
+        for words, rest in _asked(child, (*above, _part_words(node, place))):
+            others = (*below[:place], rest, *below[place + 1 :])
+            yield words, {**node, "below": others} if any(others) else kept
+
+
+def _part_words(node: Mapping[str, Any], place: int) -> str:
+    """The condition of a child."""
+    name = node["split"]
+    if "at" in node:
+        low, high = [None, *node["at"]][place], [*node["at"], None][place]
+        if low is None or high is None:
+            return f"{name} < {text_of(high)}" if low is None else f"{name} >= {text_of(low)}"
+        return f"{text_of(low)} <= {name} < {text_of(high)}"
+    if place < len(node["groups"]):
+        return f"{name} is {' or '.join(map(text_of, node['groups'][place]))}"
+    return f"{name} is any other"
 
 
 def _least_leaves(node: Mapping[str, Any]) -> int:

@@ -222,7 +222,7 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         return _from_texts(name, series)
     if isinstance(dtype, nw.Categorical) and (coded := _from_categories(name, series.to_native())) is not None:
         return coded
-    levels = _ordered_categories(series, dtype)
+    levels = ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
         return _with_levels(name, "ordinal", cells, levels)
@@ -281,7 +281,7 @@ def _from_texts(name: str, texts: Any) -> Column:
     return Column(name, "nominal", codes, has_missing, tuple(levels))
 
 
-def _ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | None:
+def ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | None:
     """The categories of a series whose type says that they are ordered."""
     if isinstance(dtype, nw.Enum):
         native = series.to_native()

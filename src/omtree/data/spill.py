@@ -29,11 +29,14 @@ class Block:
     labels : array of uint16, shape (n_rows,)
     weights : array of float, shape (n_rows,), or None
         None where every row weighs one.
+    numbers : array of float, shape (n_numbers, n_rows), or None
+        Where rows have numbers beside their label.
     """
 
     codes: CodeArray
     labels: LabelArray
     weights: FloatArray | None = None
+    numbers: FloatArray | None = None
 
 
 class Spill:
@@ -41,13 +44,15 @@ class Spill:
 
     The file ``codes.bin`` holds blocks of the same number of rows (the last may have fewer): the codes of the first
     feature, those of the second, and so on, one byte each; the labels, two bytes each; the weights, where rows have
-    weights, eight bytes each. A block is read at once, and nothing of it stays in memory when it is dropped.
+    weights, and all first numbers, all second numbers and so on, where they have numbers, eight bytes each.
+
+    A block is read at once, and nothing of it stays in memory when it is dropped.
 
     Use `create`, then `append` and `close`; after that `blocks` or `read`. As a context manager it removes its files.
 
     Attributes
     ----------
-    n_features, block_rows, n_rows : int
+    n_features, block_rows, n_numbers, n_rows : int
     weighted : bool or None
         Whether rows have weights; None before the first rows.
     whole : bool
@@ -65,9 +70,10 @@ class Spill:
     [[[0, 1, 2], [1, 1, 0]], [[0], [0]]]
     """
 
-    def __init__(self, folder: Path, n_features: int, block_rows: int) -> None:
+    def __init__(self, folder: Path, n_features: int, block_rows: int, n_numbers: int = 0) -> None:
         self.folder = folder
         self.n_features = n_features
+        self.n_numbers = n_numbers
         self.block_rows = block_rows
         self.n_rows = 0
         self.weighted: bool | None = None
@@ -80,7 +86,9 @@ class Spill:
         self._open_rows = 0
 
     @classmethod
-    def create(cls, folder: str | os.PathLike[str], n_features: int, block_rows: int = BLOCK_ROWS) -> Spill:
+    def create(
+        cls, folder: str | os.PathLike[str], n_features: int, block_rows: int = BLOCK_ROWS, n_numbers: int = 0
+    ) -> Spill:
         """A new file in a folder, which is made where it does not exist.
 
         Parameters
@@ -90,11 +98,13 @@ class Spill:
         n_features : int
         block_rows : int
             Rows of a block.
+        n_numbers : int
+            Numbers of a row, beside its label and its weight.
         """
         if n_features < 0 or block_rows < 1:
             raise ValueError(f"A spill file needs n_features >= 0 and block_rows >= 1, not {n_features}, {block_rows}.")
         try:
-            return cls(Path(folder), n_features, block_rows)
+            return cls(Path(folder), n_features, block_rows, n_numbers)
         except FileExistsError:
             raise ValueError(f"{Path(folder) / 'codes.bin'} exists already; use another folder.") from None
 
@@ -111,9 +121,15 @@ class Spill:
     @property
     def row_bytes(self) -> int:
         """What a row takes in the file."""
-        return self.n_features + 2 + (8 if self.weighted else 0)
+        return self.n_features + 2 + (8 if self.weighted else 0) + 8 * self.n_numbers
 
-    def append(self, codes: CodeArray, labels: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
+    def append(
+        self,
+        codes: CodeArray,
+        labels: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        numbers: FloatArray | None = None,
+    ) -> None:
         """Write some more rows.
 
         Parameters
@@ -123,6 +139,7 @@ class Spill:
             From 0 to 65,535.
         weights : array of float, shape (n_rows,), optional
             Either always given or never; it is the first call that decides.
+        numbers : array of float, shape (n_numbers, n_rows), optional
         """
         if self._file is None:
             raise ValueError(f"{self.path} is closed; rows are appended before that.")
@@ -141,6 +158,8 @@ class Spill:
             self.weighted = weights is not None
         if self.weighted != (weights is not None) or (weights is not None and weights.shape != (n_rows,)):
             raise ValueError(f"Rows for {self.path} must all have one weight each, or none.")
+        if (0 if numbers is None else len(numbers)) != self.n_numbers:
+            raise ValueError(f"Rows for {self.path} must have {self.n_numbers} numbers each.")
         self.n_rows += n_rows
         self.whole = self.whole and (weights is None or bool((weights == np.floor(weights)).all()))
         totals = np.bincount(labels.astype(np.intp), weights=weights, minlength=len(self.totals)).astype(np.float64)
@@ -155,6 +174,7 @@ class Spill:
                     codes[:, start:stop].copy(),
                     labels[start:stop].astype(np.uint16),
                     None if weights is None else weights[start:stop].copy(),
+                    None if numbers is None else numbers[:, start:stop].copy(),
                 )
             )
             self._open_rows += stop - start
@@ -189,8 +209,9 @@ class Spill:
         codes = np.frombuffer(data, np.uint8, n_codes).reshape(self.n_features, n_rows)
         # Of an odd number of bytes before them, labels and weights would lie across the bounds of words.
         labels = np.frombuffer(bytes(data[n_codes : n_codes + 2 * n_rows]), np.uint16)
-        weights = np.frombuffer(bytes(data[n_codes + 2 * n_rows :]), np.float64) if self.weighted else None
-        return Block(codes, labels, weights)
+        doubles = np.frombuffer(bytes(data[n_codes + 2 * n_rows :]), np.float64).reshape(-1, n_rows)
+        weights = doubles[0] if self.weighted else None
+        return Block(codes, labels, weights, doubles[int(bool(self.weighted)) :] if self.n_numbers else None)
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, one after the other."""
@@ -224,4 +245,8 @@ class Spill:
         for part in self._open:
             if part.weights is not None:
                 self._file.write(part.weights.data)
+        for place in range(self.n_numbers):
+            for part in self._open:
+                assert part.numbers is not None
+                self._file.write(part.numbers[place].tobytes())
         self._open, self._open_rows = [], 0

@@ -146,7 +146,7 @@ class Feature:
         missing = self.n_values if self.has_missing else UNKNOWN
         if self.kind == "numeric":
             assert self.thresholds is not None
-            _native.bin_codes(_numbers(column), self.thresholds, missing, out)
+            _native.bin_codes(numbers_of(column), self.thresholds, missing, out)
         elif column.levels == self.levels and not (column.has_missing and self.has_missing):
             # Positions of levels are codes already, and that of a missing cell becomes `UNKNOWN`.
             np.copyto(out, column.values, casting="unsafe")
@@ -217,7 +217,7 @@ class Table:
         return np.asarray(self.statistics.sum(axis=1)) if self.row_weight is None else self.row_weight
 
 
-def _numbers(column: Column) -> FloatArray:
+def numbers_of(column: Column) -> FloatArray:
     """The column as numbers, if it holds numbers, booleans or texts that are plain numbers or mean missing."""
     if column.levels is None:
         return np.asarray(column.values)

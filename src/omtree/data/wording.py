@@ -60,6 +60,7 @@ def answer(prediction: Any, classes: Sequence[Any] = ()) -> str:
     """
     if isinstance(prediction, tuple):
         return f"({', '.join(map(number, prediction))})"
+    # A line is no number, and says itself what it is.
     return text_of(prediction) if classes or not isinstance(prediction, float) else number(prediction)
 
 

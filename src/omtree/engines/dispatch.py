@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast
@@ -26,7 +26,7 @@ from omtree.engines.trees.task import Report
 from omtree.model.certificate import Status
 from omtree.model.sizes import SizedTrees
 from omtree.objectives import Objective, Score
-from omtree.problem.problem import Node, Problem, Solution, leaves_of
+from omtree.problem.problem import Node, Problem, Solution, leaves_of, with_labels
 from omtree.problem.rule_sums import merged, sums_of, within_limits
 from omtree.problem.tree_regions import regions_of, with_defaults
 from omtree.progress import Event, Progress
@@ -53,6 +53,9 @@ class TreeSolver:
         Most memory for joint counts of rows that are counted where they are.
     general : bool
         Whether to leave out the faster searches for simple problems: they pass over rows that weigh next to nothing.
+    every_size : bool
+        Whether the best trees of all sizes are wanted at once: that takes little longer, and a second search for them
+        is not needed.
     progress : callable or None
         Told how far a search is.
     """
@@ -65,6 +68,7 @@ class TreeSolver:
     cache_mb: float = 1024
     table_mb: float = 1024
     general: bool = False
+    every_size: bool = False
     progress: Progress | None = None
 
     def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
@@ -126,7 +130,7 @@ class TreeSolver:
                 trees.solve_any_depth, splits=self.splits, max_children=self.max_children, cache_mb=self.cache_mb
             )
             return best_for_price(problem, deadline, find, partial(self._search, every_size=True), self._solution)
-        found = self._search(problem, deadline, every_size=False)
+        found = self._search(problem, deadline, every_size=self.every_size and problem.counts is None)
         if found.tree is None and found.status != "infeasible":
             return _no_tree("interrupted" if found.interrupted else "time_limit", found.bound)
         if found.tree is None:
@@ -219,14 +223,8 @@ class TreeSolver:
         )
 
     def _constrained(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
-        def priced(additive: Problem, limit: Deadline) -> Priced:
-            # With costs of many kinds the general search is the faster one.
-            found = self._general(additive, limit)
-            roots = list({id(root): root for root in found.trees if root is not None}.values())
-            return Priced(roots, found.bound, found.status == "optimal", found.interrupted)
-
         started = deadline.elapsed
-        master = TreeMaster(problem, priced)
+        master = TreeMaster(problem, self.priced)
         relaxed = master.run(deadline)
         if relaxed.bound == math.inf:
             return _no_tree("infeasible")
@@ -248,6 +246,12 @@ class TreeSolver:
         solution = Solution((), status, value, bound, iterations=relaxed.rounds, seconds=seconds)
         return TreeAnswer(solution, closed.best.root)
 
+    def priced(self, problem: Problem, deadline: Deadline) -> Priced:
+        """The best trees at some prices of constraints; with costs of many kinds the general search is the faster."""
+        found = self._general(problem, deadline)
+        roots = list({id(root): root for root in found.trees if root is not None}.values())
+        return Priced(roots, found.bound, found.status == "optimal", found.interrupted)
+
     def _without_conflicts(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         n_codes = tuple(feature.n_codes for feature in problem.table.features)
 
@@ -263,7 +267,7 @@ class TreeSolver:
 
         def relabelled(found: Attempt[TreeAnswer], labels: Sequence[int]) -> Attempt[TreeAnswer]:
             assert found.answer.root is not None
-            root = _with_labels(found.answer.root, iter(labels))
+            root = with_labels(found.answer.root, iter(labels))
             leaves = leaves_of(root)
             value = sum(map(problem.path_loss, leaves))
             return replace(found, answer=TreeAnswer(found.answer.solution, root), leaves=leaves, value=value)
@@ -338,13 +342,6 @@ def _search_sizes(run: Callable[..., trees.TreeSolution], root: Node, value: flo
 
 def _n_leaves(node: Node) -> int:
     return sum(_n_leaves(child) for _, child in node.branches) or 1
-
-
-def _with_labels(node: Node, labels: Iterator[int]) -> Node:
-    """The tree with these labels at its leaves, in their order."""
-    if not node.branches:
-        return Node(next(labels))
-    return replace(node, branches=tuple((condition, _with_labels(child, labels)) for condition, child in node.branches))
 
 
 def _additive(found: TreeAnswer) -> Additive[TreeAnswer]:

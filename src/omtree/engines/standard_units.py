@@ -18,6 +18,7 @@ from omtree.problem.losses import (
     HazardLoss,
     ImpurityLoss,
     LinearLoss,
+    LinesLoss,
     Loss,
     MomentLoss,
     RowLoss,
@@ -64,8 +65,8 @@ def in_units(problem: Problem) -> InUnits:
     """
     if problem.counts is not None:
         # The rows are elsewhere, with their weights.
-        if isinstance(problem.loss, MomentLoss):
-            return _sums_in_units(problem, problem.counts, problem.loss)
+        if problem.table.row_weight is not None:
+            return _sums_in_units(problem, problem.counts)
         if not isinstance(problem.loss, LinearLoss):
             return InUnits(problem, 1.0)
         unit = _unit(float(problem.costs.max(initial=0.0)) * float(problem.table.weight.mean()))
@@ -89,6 +90,10 @@ def in_units(problem: Problem) -> InUnits:
         unit = by * target * target * problem.loss.unit
         statistics = table.statistics / (by * np.array([1.0, target, target * target]))
         loss = replace(problem.loss, unit=1.0)
+    elif isinstance(problem.loss, LinesLoss):
+        target = _power(math.sqrt(_loss_unit(problem) / by))
+        unit = by * target * target
+        statistics, loss = table.statistics / (by * target**problem.loss.powers), problem.loss
     elif isinstance(problem.loss, HazardLoss | SquaresLoss):
         unit = by = _loss_unit(problem)
         statistics, loss = table.statistics / by, problem.loss
@@ -108,25 +113,33 @@ def in_units(problem: Problem) -> InUnits:
     return InUnits(scaled, unit)
 
 
-def _sums_in_units(problem: Problem, counts: Counts, loss: MomentLoss) -> InUnits:
-    """The same where the sums come from elsewhere: targets are divided, or all sums where targets are parts."""
-    per_weight = _power(make_judge(problem).bare_loss(np.zeros(1, dtype=np.uint32)) / float(counts.totals[0]))
-    if loss.kind == "squared":
-        target = _power(math.sqrt(per_weight))
-        by, unit, scale = 1.0, target * target, np.array([1.0, 1.0 / target, 1.0 / target**2])
-    else:
-        by = unit = per_weight
-        scale = np.full(3, 1.0 / by)
-    table = problem.table
+def _sums_in_units(problem: Problem, counts: Counts) -> InUnits:
+    """The same where the sums come from elsewhere: targets, or what answers cost, are divided, or else all sums."""
+    loss, table = problem.loss, problem.table
     assert table.row_weight is not None
+    per_weight = _power(make_judge(problem).bare_loss(np.zeros(1, dtype=np.uint32)) / float(counts.totals[0]))
+    by, unit = 1.0, per_weight
+    if isinstance(loss, LinearLoss):
+        scale = np.array([1.0] + [1.0 / unit] * loss.n_labels)
+    elif isinstance(loss, MomentLoss) and loss.kind == "squared":
+        target = _power(math.sqrt(per_weight))
+        unit, scale = target * target, np.array([1.0, 1.0 / target, 1.0 / target**2])
+    else:
+        by = per_weight
+        scale = np.full(len(counts.totals), 1.0 / by)
+    own = 1.0
+    if isinstance(loss, MomentLoss):
+        own, loss = loss.unit, replace(loss, unit=1.0)
+    # Where the weight is none of the statistics, it comes before them.
+    statistics = table.statistics * scale[-table.statistics.shape[1] :]
     scaled = replace(
         problem,
-        table=replace(table, statistics=table.statistics * scale, row_weight=table.row_weight / by),
-        loss=replace(loss, unit=1.0),
+        table=replace(table, statistics=statistics, row_weight=table.row_weight / by),
+        loss=loss,
         min_support=problem.min_support / by,
         counts=ScaledCounts(counts, scale),
     )
-    return InUnits(scaled, unit * loss.unit)
+    return InUnits(scaled, unit * own)
 
 
 def _unit(size: float) -> float:

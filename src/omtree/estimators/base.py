@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from omtree.data.parsing.understand import given_readings
 from omtree.data.table import FloatArray
 from omtree.data.wording import counts_rows
 from omtree.deadline import Deadline
+from omtree.engines.answers import Outcome
 from omtree.estimators.expert import Expert
 from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
@@ -64,6 +65,7 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
     certificate_: Certificate
     expectation_: Expectation
     cv_results_: dict[str, Any]
+    leaf_price_: float
     origin_: Mapping[str, str]
     _mean_weight: float
     _expected_by_size: Mapping[int, Expectation]
@@ -84,10 +86,12 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         objective: Objective,
         deadline: Deadline,
         besides: Callable[[Sequence[str]], tuple[Constraint, ...]] = lambda names: (),
+        look: Callable[[Training, Outcome], None] = lambda training, outcome: None,
     ) -> Training:
         """Find the best model for the samples that `read` gives; a fit that fails leaves nothing behind.
 
-        `besides` are more constraints, which depend on the names of the columns.
+        `besides` are more constraints, which depend on the names of the columns. `look` sees the samples as long as
+        they are open.
         """
         # A copy learns the names of the columns.
         learner = copy.copy(self)
@@ -102,7 +106,8 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             validation = CrossValidation.of(vars(self), cv_groups, self._measure)
             if validation is not None and is_elsewhere(X):
                 raise ValueError(
-                    "Cross-validation needs rows that fit into memory; give max_leaves a number and leave cv out."
+                    "Cross-validation needs rows that fit into memory; give max_leaves or leaf_price a number and "
+                    "leave cv out."
                 )
             plan = Plan.of({**vars(self), "constraints": constraints})
             if is_elsewhere(X) and any(map(is_asked, constraints)):
@@ -110,11 +115,12 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             fitted = fit_assured(plan, validation, ready, objective, deadline, self.confidence_rows)
             plan, ready, choice = fitted.plan, fitted.training, fitted.choice
             outcome, certificate = fitted.outcome, fitted.certificate
+            look(training, outcome)
             stability = None
             if self.stability is not None:
                 if is_elsewhere(X):
                     raise ValueError("stability needs rows that fit into memory; leave it out.")
-                sized = plan if choice is None else replace(plan, max_leaves=choice.leaves)
+                sized = plan if choice is None else choice.applied(plan)
                 stability = stability_of(sized, outcome, ready, objective, self.stability, self.time_limit)
         left_out = [reading.notes[-1] for reading in ready.columns.readings if reading.how == "left out"]
         if left_out:
@@ -124,6 +130,7 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             "feature_names_in_",
             "_family",
             "cv_results_",
+            "leaf_price_",
             "expectation_",
             "_expected_by_size",
             "_code_shares",
@@ -156,6 +163,8 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         if choice is not None:
             self.cv_results_, self.expectation_ = choice.results, choice.expectation
             self._expected_by_size = choice.by_size
+        if self.leaf_price == "auto":
+            self.leaf_price_ = plan.leaf_price
         return training
 
     def _elsewhere(
@@ -168,13 +177,18 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
 
         return scanned(
             as_scan(X, y, sample_weight, groups),
-            numbers=is_regressor(self),
+            task=self._task,
             class_weight=class_weight,
             feature_kinds=self.feature_kinds,
             n_jobs=effective_n_jobs(self.n_jobs),
             deadline=deadline,
             progress=reporter(self.verbose),
         )
+
+    @property
+    def _task(self) -> Literal["classification", "regression", "survival", "policy"]:
+        """What kind of target the rows have."""
+        return "regression" if is_regressor(self) else "classification"
 
     def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
         from omtree.sources.cluster.cluster_columns import on_cluster
@@ -351,7 +365,8 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             known = replace(known, cuts="some", all_cuts_bound=known.bound)
         model = copy.copy(self)
         model.max_leaves, model.leaf_price = leaves, 0.0
-        model.__dict__.pop("expectation_", None)
+        for name in ("expectation_", "leaf_price_"):
+            model.__dict__.pop(name, None)
         if leaves in vars(self).get("_expected_by_size", {}):
             model.expectation_ = self._expected_by_size[leaves]
         model.tree_, model.rules_ = tree, tree.rules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,16 +15,17 @@ from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.near import NearPrices
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
-from omtree.model.answering import answered_classes, class_order
+from omtree.model.answering import answered_classes, as_sorted, class_order
 from omtree.model.shares import class_shares
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.error import Error
 from omtree.objectives.row_costs import JointErrors, RowCosts
 from omtree.sources.answered import answered
+from omtree.sources.class_order import ClassOrder
 from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
 from omtree.sources.several import JointClasses, check_output_weights, several_columns
-from omtree.sources.target import encode_labels, positive_first
+from omtree.sources.target import encode_labels
 
 
 @estimator
@@ -52,7 +53,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         After a cross-validation only: what to expect on new rows, with an interval and beside the baseline.
     cv_results_ : dict
         After a cross-validation only: ``leaves``, and for each of those sizes ``mean_train_loss``, ``mean_test_loss``,
-        its standard error ``se_test_loss``, and the losses of every fold.
+        its standard error ``se_test_loss``, and the losses of every fold; of prices ``leaf_price`` and ``mean_leaves``
+        in place of ``leaves``.
+    leaf_price_ : float
+        With ``leaf_price="auto"``: the price that was chosen.
     outputs_ : JointClasses
         With several targets only: their ``names`` and ``classes``.
     n_features_in_ : int
@@ -126,6 +130,17 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         "second in the order of ``classes_``.",
     )
 
+    class_order: Sequence[Any] | None = parameter(
+        None,
+        "sequence of classes or None",
+        "The classes from the lowest to the highest, where they have an order: pictures shade them by it, `Monotone` "
+        "goes by it. None means the order of the categories where ``y`` is an ordered categorical, else ``classes_``.",
+        fits(
+            lambda value: value is None or (isinstance(value, Iterable) and not isinstance(value, str)),
+            "None or the classes from the lowest on",
+        ),
+    )
+
     def fit(
         self,
         X: Any,
@@ -186,10 +201,11 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             one_target_only = (costs, near, change_price, column_price)
             return self._fit_several(several, X, sample_weight, groups, cv_groups, one_target_only)
         by_class = self.costs
-        if by_class is not None and self.positive is not None and not is_elsewhere(X):
+        if by_class is not None and not is_elsewhere(X) and np.ndim(by_class) == 2:
             # They are given in the order of `classes_`.
-            by_class = np.asarray(by_class)
-            by_class = by_class[::-1, ::-1] if positive_first(encode_labels(y)[0], self.positive) else by_class
+            places = ClassOrder.of(encode_labels(y)[0], y, self.positive, self.class_order).places
+            if np.shape(by_class) == (len(places), len(places)):
+                by_class = np.asarray(by_class)[np.ix_(places, places)]
         objective = find_objective(self.objective, "classification", {"costs": by_class, "beta": self.beta})
         if (by_class is not None or costs is not None) and not isinstance(objective, Error):
             raise ValueError("costs go with objective='error'; use that, or leave costs out.")
@@ -212,18 +228,16 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
                     raise ValueError(
                         "positive needs rows in memory; name the class in constraints (class_=...) instead."
                     )
+                if self.class_order is not None:
+                    raise ValueError("class_order needs rows in memory; leave it out.")
                 return self._elsewhere(X, y, sample_weight, groups, deadline, self.class_weight)
-            return Training.of_classes(
-                X, y, sample_weight, self.class_weight, self.feature_kinds, self.reading, self.positive, costs
-            )
+            declared = (self.class_weight, self.feature_kinds, self.reading, self.positive, costs, self.class_order)
+            return Training.of_classes(X, y, sample_weight, *declared)
 
         besides = (lambda names: ()) if prices is None else prices.of_columns
         training = self._fit(X, read, groups, cv_groups, objective, deadline, besides)
         self.notes_ += [note] if note else []
-        classes = training.target.classes
-        # The positive class is the second one inside, wherever it is in the order of scikit-learn.
-        swapped = self.positive is not None and bool(classes[0] > classes[1])
-        self.classes_ = classes[::-1].copy() if swapped else classes
+        self.classes_ = as_sorted(training.target.classes)
         self.__dict__.pop("outputs_", None)
         return self
 
@@ -238,6 +252,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
     ) -> Self:
         """Fit to several targets at once: the combinations of their classes are the answers."""
         refused = {"costs": self.costs, "class_weight": self.class_weight, "positive": self.positive}
+        refused["class_order"] = self.class_order
         refused |= dict(zip(("costs", "near", "change_price", "column_price"), one_target_only, strict=True))
         for name, given in refused.items():
             if given is not None:

@@ -31,8 +31,8 @@ class Expert:
     ) -> Alternatives:
         """The best different trees as fitted models, in the order of their loss, over the thresholds of the fit.
 
-        Two trees are different where their leaves have other training rows. The limits and the constraints on rules of
-        the fit hold for all of them, and it is proven that none is left out.
+        Two trees are different where their leaves have other training rows. The limits and the constraints of the fit
+        hold for all of them, and it is proven that none is left out.
 
         Parameters
         ----------
@@ -42,7 +42,8 @@ class Expert:
             How much worse than this model a tree may be: for classes in loss per row, so that 0.02 are two points of
             accuracy; for numbers in parts of the loss of a single answer, two points of R2. None means any.
         trivial : bool
-            Whether to list trees in which a split into leaves gains nothing; without that split they are listed anyway.
+            Whether to list trees in which a split into leaves gains nothing: without it the tree costs no more, under
+            all constraints. They are listed without that split anyway.
         time_limit : float or None
             Seconds until what is complete by then is all.
 

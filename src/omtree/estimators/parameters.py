@@ -192,6 +192,10 @@ def _are_leaves(value: Any) -> bool:
     return value is None or is_whole(value, 1) or (isinstance(value, str) and value == "auto")
 
 
+def _is_price(value: Any) -> bool:
+    return (is_number(value) and 0 <= value < 1) or (isinstance(value, str) and value == "auto")
+
+
 def _are_folds(value: Any) -> bool:
     fine = value is None or is_whole(value, 2)
     return fine or (not isinstance(value, str) and (hasattr(value, "split") or isinstance(value, Iterable)))
@@ -226,13 +230,14 @@ class FitParameters:
         "sizes.",
         fits(_are_leaves, "None, 'auto' or a whole number of at least 1"),
     )
-    leaf_price: float = parameter(
+    leaf_price: float | Literal["auto"] = parameter(
         0.0,
-        "float",
+        'float or "auto"',
         "Trees only: what one more leaf must save, as a share of the loss of a model that is wrong about every row (of "
         "one that predicts the mean everywhere, for a regressor). The tree of least loss and price of its leaves is "
-        "sought within the other limits on its size; without those (``max_depth=None``) among all trees.",
-        fits(lambda value: is_number(value) and 0 <= value < 1, "a fraction of at least 0 and below 1"),
+        "sought within the other limits on its size; without those (``max_depth=None``) among all trees. With "
+        '"auto" the price with the least loss on rows held out, found by cross-validation as with ``max_leaves``.',
+        fits(_is_price, "'auto' or a fraction of at least 0 and below 1"),
     )
     min_samples_leaf: float = parameter(
         0.01,
@@ -351,14 +356,15 @@ class FitParameters:
         None,
         "int, splitter, iterable or None",
         "Rows to be held out in turn: a number of folds (shuffled, with all classes in each), a splitter of sklearn, "
-        'or pairs of row numbers (train, test). None means 5 with ``max_leaves="auto"``, and no cross-validation else; '
-        "with a number of leaves it says what to expect on new rows.",
+        'or pairs of row numbers (train, test). None means 5 where a size or a price is "auto", and no '
+        "cross-validation else; with a number of leaves it says what to expect on new rows.",
         fits(_are_folds, "None, a number of folds of at least 2, a splitter, or pairs of row numbers (train, test)"),
     )
     selection: Literal["best", "one_se"] = parameter(
         "best",
         "",
-        'With ``max_leaves="auto"``: the size of least mean loss, or the smallest one within a standard error of it.',
+        'Where ``max_leaves`` or ``leaf_price`` is "auto": the size or price of least mean loss, or the smallest size '
+        "(the highest price) within a standard error of it.",
         choices=("best", "one_se"),
     )
     confidence_rows: float = parameter(

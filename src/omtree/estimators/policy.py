@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from omtree.data.parsing.understand import understand
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.engines.answers import Outcome
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter, whole
 from omtree.fit.policy_scores import Method, PolicyScores, Scorer
@@ -20,6 +21,7 @@ from omtree.model.expectation import MEAN_REWARD, Expectation
 from omtree.model.policy_value import PolicyValue
 from omtree.objectives import Objective
 from omtree.objectives.row_costs import Regret
+from omtree.sources.cluster.frames import is_dask
 from omtree.sources.samples import Training
 from omtree.sources.target import MAX_CLASSES, Target, check_numbers, check_rewards, check_weights, encode_labels
 
@@ -138,9 +140,14 @@ class OptimalPolicyTree(OptimalTreeBase):
         self
         """
         check_parameters(type(self), vars(self))
-        if is_elsewhere(X):
-            raise ValueError("OptimalPolicyTree needs rows in memory: every row has rewards of its own; load them.")
         deadline = Deadline(self.time_limit)
+        if is_elsewhere(X):
+            if treatment is not None or outcome is not None or propensity is not None or outcome_model is not None:
+                raise ValueError(
+                    "Rows on disk have rewards by name, in omtree.scan(..., target=[...]); make these of treatment and "
+                    "outcome first, or load the rows."
+                )
+            return self._fit_elsewhere(X, rewards, sample_weight, groups, deadline)
         target, scores, known = self._target(
             X, treatment, outcome, rewards, propensity, outcome_model, sample_weight, None
         )
@@ -160,6 +167,39 @@ class OptimalPolicyTree(OptimalTreeBase):
         how = "those it was fitted to"
         self.value_ = self._value(X, target, training.weight, known, f"{how}, {self._estimated(known)}")
         return self
+
+    def _fit_elsewhere(self, X: Any, rewards: Any, sample_weight: Any, groups: Any, deadline: Deadline) -> Self:
+        """Fit to rows on disk."""
+        if is_dask(X):
+            raise ValueError("OptimalPolicyTree takes rows in memory or on disk, not on a cluster; load them.")
+        known: list[PolicyValue] = []
+
+        def look(training: Training, outcome: Outcome) -> None:
+            from omtree.sources.disk.disk_samples import ScannedTraining
+
+            assert isinstance(training, ScannedTraining)
+            rules, tree = outcome.rules, outcome.tree if self.structure == "tree" else None
+            labels = np.array([rule.label for rule in rules])
+            how = "those it was fitted to, rewards as given"
+            with deadline.outside():
+                batches = (
+                    (rewards, labels[rules.assign(codes) if tree is None else tree.apply(codes)], weight)
+                    for codes, rewards, weight in training.rewarded(rules.features)
+                )
+                known.append(PolicyValue.of_batches(batches, training.target.classes.tolist(), how))
+
+        def read() -> Training:
+            return self._elsewhere(X, rewards, sample_weight, groups, deadline)
+
+        training = self._fit(X, read, groups, None, Regret(), deadline, look=look)
+        self.actions_ = training.target.classes
+        self.value_ = known[0]
+        self.__dict__.pop("scores_", None)
+        return self
+
+    @property
+    def _task(self) -> Literal["policy"]:
+        return "policy"
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The action for each row.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from omtree.constraints import Constraint
+from omtree.constraints import Constraint, Force
 from omtree.data.wording import number
 from omtree.deadline import Deadline
 from omtree.fit.workbench import Workbench
@@ -66,7 +66,7 @@ def refitted(
     """A copy of a model, fitted to the same rows under other constraints, over its thresholds."""
     outcome, certificate = bench.fit(constraints, deadline)
     other = copy.copy(model)
-    for name in ("expectation_", "_family", "_expected_by_size", "cv_results_", "_wishes", "_prices"):
+    for name in ("expectation_", "_family", "_expected_by_size", "cv_results_", "leaf_price_", "_wishes", "_prices"):
         other.__dict__.pop(name, None)
     other.constraints = other._constraints = tuple(constraints)
     other.graph_, other.rules_, other.tree_ = outcome.problem.graph, outcome.rules, outcome.tree
@@ -86,8 +86,11 @@ def prices_of(model: OptimalTreeBase, bench: Workbench, time_limit: float | None
     wishes = vars(model).get("_wishes", ())
     left_out = list(wishes)
     for place, constraint in enumerate(given):
-        if not (wishes and constraint.kind() == "force"):
-            left_out.append((constraint.title, (*given[:place], *given[place + 1 :])))
+        others = (*given[:place], *given[place + 1 :])
+        if not isinstance(constraint, Force):
+            left_out.append((constraint.title, others))
+        elif not wishes:
+            left_out += [(words, (*others, rest) if rest else others) for words, rest in constraint.one_by_one()]
     prices = []
     for text, rest in left_out:
         _, free = bench.fit(rest, Deadline(time_limit))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,13 @@ from omtree.constraints import Monotone
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
-from omtree.estimators.parameters import check_parameters, estimator, parameter
-from omtree.model.answering import answered_numbers
+from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
 from omtree.objectives import Objective, RuleStatistics, find_objective
+from omtree.objectives.lines import Lines
 from omtree.objectives.squares import Squares
 from omtree.sources.answered import answered
 from omtree.sources.cluster.frames import is_dask
+from omtree.sources.leaf_columns import with_lines
 from omtree.sources.samples import Training
 from omtree.sources.several import NumberTargets, check_output_weights, several_columns
 from omtree.sources.target import check_weights
@@ -50,7 +51,10 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         After a cross-validation only: what to expect on new rows, with an interval and beside the baseline.
     cv_results_ : dict
         After a cross-validation only: ``leaves``, and for each of those sizes ``mean_train_loss``, ``mean_test_loss``,
-        its standard error ``se_test_loss``, and the losses of every fold.
+        its standard error ``se_test_loss``, and the losses of every fold; of prices ``leaf_price`` and ``mean_leaves``
+        in place of ``leaves``.
+    leaf_price_ : float
+        With ``leaf_price="auto"``: the price that was chosen.
     outputs_ : NumberTargets
         With several targets only: their ``names`` and ``weights``.
     n_features_in_ : int
@@ -92,6 +96,37 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         "array-like of shape (n_targets,) or None",
         "With several targets: what the squared errors of each are multiplied by; None divides them by its variance.",
     )
+    leaves: Literal["constant", "linear"] = parameter(
+        "constant",
+        "",
+        'What a leaf answers: a number, or with ``objective="squared"`` a line along numeric columns.',
+        choices=("constant", "linear"),
+    )
+    leaf_columns: Sequence[str] | None = parameter(
+        None,
+        "sequence of str or None",
+        'With ``leaves="linear"``: the numeric columns that lines may go along. None takes those that alone explain '
+        "most of the target: at most 8, and where every leaf takes all of them at most 6. A missing cell counts as the "
+        "mean of its column.",
+        fits(
+            lambda value: value is None or (isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)),
+            "None or a list of names of columns",
+        ),
+    )
+    leaf_slopes: Literal["best", "all"] = parameter(
+        "best",
+        "",
+        'With ``leaves="linear"``: whether the line of a leaf goes along the column that is best there, or along all '
+        "of `leaf_columns` at once.",
+        choices=("best", "all"),
+    )
+    ridge: float = parameter(
+        0.01,
+        "float",
+        'With ``leaves="linear"``: what slopes cost. Every row pays so much of the square of what the answer changes '
+        "over a standard deviation of the column.",
+        fits(lambda value: is_number(value) and 1e-6 <= value <= 1e6, "a number from 0.000001 to 1000000"),
+    )
     delta: float = parameter(1.0, "float", 'With ``objective="huber"``: the distance from which the loss is linear.')
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, cv_groups: Any = None) -> Self:
@@ -129,14 +164,20 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
             (X, y, sample_weight, groups, cv_groups), note = answered(X, y, *by_row, cv=self.cv)
             several = several_columns(y)
             if several is not None:
+                self._check_leaves("several targets")
                 return self._fit_several(several, X, sample_weight, groups, cv_groups)
-        objective = find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
+        objective = self._objective()
         deadline = Deadline(self.time_limit)
+        if is_elsewhere(X):
+            self._check_leaves("rows on disk or on a cluster")
 
         def read() -> Training:
             if is_elsewhere(X):
                 return self._elsewhere(X, y, sample_weight, groups, deadline)
-            return Training.of_numbers(X, y, sample_weight, self.feature_kinds, self.reading)
+            training = Training.of_numbers(X, y, sample_weight, self.feature_kinds, self.reading)
+            if not isinstance(objective, Lines):
+                return training
+            return with_lines(training, self.leaf_columns, self.leaf_slopes == "all", self.ridge)
 
         self._fit(X, read, groups, cv_groups, objective, deadline)
         self.notes_ += [note] if note else []
@@ -170,7 +211,18 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         self.outputs_ = outputs
         return self
 
+    def _check_leaves(self, what: str) -> None:
+        if self.leaves == "linear":
+            raise ValueError(f"leaves='linear' does not go with {what}; use leaves='constant'.")
+
     def _objective(self) -> Objective:
+        if self.leaves == "linear":
+            if self.objective != "squared":
+                raise ValueError("leaves='linear' goes with objective='squared'; use that, or leaves='constant'.")
+            for constraint in self.constraints:
+                if constraint.level == "sample" or isinstance(constraint, Monotone):
+                    self._check_leaves(f"the constraint {constraint.title}")
+            return Lines()
         return find_objective(self.objective, "regression", {"quantile": self.quantile, "delta": self.delta})
 
     @property
@@ -195,8 +247,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         """
         if is_dask(X):
             return self._lazily(X, "predict")  # type: ignore[no-any-return]
-        rule = self.apply(X)
-        return answered_numbers(self.rules_, rule)
+        return self._numbers(X)
 
     def _positions(self, y: Any) -> npt.NDArray[Any]:
         """The target as constraints see it; those that look at it are refused with several targets."""
@@ -205,5 +256,5 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.leaves != "linear"
         return tags

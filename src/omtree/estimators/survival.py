@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +10,14 @@ import numpy.typing as npt
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase, is_elsewhere
-from omtree.estimators.parameters import check_parameters, estimator
-from omtree.model.answering import answered_numbers
+from omtree.estimators.parameters import check_parameters, estimator, parameter
 from omtree.model.expectation import EXPLAINED
 from omtree.model.survival_curve import StepFunction, SurvivalCurve
 from omtree.model.survival_scores import Censoring, concordance, integrated_brier
 from omtree.objectives import Objective
 from omtree.objectives.hazard import Hazard
+from omtree.objectives.logrank import LogRank
+from omtree.sources.cluster.frames import is_dask
 from omtree.sources.lifetimes import Lifetimes, read_lifetimes
 from omtree.sources.samples import Training
 from omtree.sources.target import Target, check_weights
@@ -42,7 +43,7 @@ class OptimalSurvivalTree(OptimalTreeBase):
     tree_ : Tree or None
         The tree, also when a set of rules happens to be one.
     certificate_ : Certificate
-        What is proven about the model; its value is half the deviance.
+        What is proven about the model; its value is half the deviance, or the log-rank loss.
     event_times_ : array of float
         The moments of events in training, ascending.
     expectation_ : Expectation
@@ -66,6 +67,14 @@ class OptimalSurvivalTree(OptimalTreeBase):
     >>> model.predict([[32], [72]]).round(2).tolist(), [rule.survival.median for rule in model.rules_]
     ([0.27, 2.13], [inf, 3.0])
     """
+
+    objective: Literal["hazard", "logrank"] = parameter(
+        "hazard",
+        "",
+        "What is minimised: the deviance of hazards in proportion, or what is left over by the log-rank score, the sum "
+        "over the leaves of (events - expected)**2 / expected, which is then as large as can be.",
+        choices=("hazard", "logrank"),
+    )
 
     event_times_: FloatArray
 
@@ -104,11 +113,9 @@ class OptimalSurvivalTree(OptimalTreeBase):
         self
         """
         check_parameters(type(self), vars(self))
-        if is_elsewhere(X):
-            raise ValueError(
-                "OptimalSurvivalTree needs rows in memory: the hazard of all is counted in them; load them."
-            )
         deadline = Deadline(self.time_limit)
+        if is_elsewhere(X):
+            return self._fit_elsewhere(X, y, time, event, entry, sample_weight, groups, deadline)
         times, events, started = read_lifetimes(y, time, event, entry)
         weight = check_weights(sample_weight, len(times))
         target = Target.of_lifetimes(Lifetimes.of(times, events, started, weight))
@@ -116,9 +123,35 @@ class OptimalSurvivalTree(OptimalTreeBase):
         def read() -> Training:
             return Training.of_target(X, target, sample_weight, self.feature_kinds, self.reading)
 
-        self._fit(X, read, groups, cv_groups, Hazard(), deadline)
+        self._fit(X, read, groups, cv_groups, self._objective(), deadline)
         self.event_times_ = np.unique(times[events & (weight > 0)])
         return self
+
+    def _fit_elsewhere(
+        self, X: Any, y: Any, time: Any, event: Any, entry: Any, sample_weight: Any, groups: Any, deadline: Deadline
+    ) -> Self:
+        """Fit to rows on disk."""
+        if is_dask(X):
+            raise ValueError("OptimalSurvivalTree takes rows in memory or on disk, not on a cluster; load them.")
+        if entry is not None:
+            raise ValueError("entry needs rows in memory; leave it out, or load the rows.")
+        if (time is None) != (event is None) or (time is not None and y is not None):
+            raise ValueError("Rows on disk have time= and event= by name, or both in omtree.scan(target=[...]).")
+        names = y if time is None else [time, event]
+        self._fit(
+            X,
+            lambda: self._elsewhere(X, names, sample_weight, groups, deadline),
+            groups,
+            None,
+            self._objective(),
+            deadline,
+        )
+        self.event_times_ = np.unique([at for rule in self.rules_ if rule.survival for at in rule.survival.times])
+        return self
+
+    @property
+    def _task(self) -> Literal["survival"]:
+        return "survival"
 
     def predict(self, X: Any) -> FloatArray:
         """The risk of each row: how many times as often as on average the event happens.
@@ -131,7 +164,7 @@ class OptimalSurvivalTree(OptimalTreeBase):
         -------
         array of float, shape (n_samples,)
         """
-        return answered_numbers(self.rules_, self.apply(X))
+        return self._numbers(X)
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> npt.NDArray[Any]:
         """The share of rows like each that have not had the event by a time.
@@ -219,7 +252,7 @@ class OptimalSurvivalTree(OptimalTreeBase):
         return EXPLAINED
 
     def _objective(self) -> Objective:
-        return Hazard()
+        return LogRank() if self.objective == "logrank" else Hazard()
 
     def _positions(self, y: Any) -> npt.NDArray[Any]:
         """The target as constraints see it: whether the event was seen."""

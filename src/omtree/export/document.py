@@ -25,7 +25,7 @@ from omtree.constraints import ConstraintCheck
 from omtree.constraints.constraint import Level
 from omtree.data.table import Feature
 from omtree.estimators.parameters import check_parameters
-from omtree.export.document_features import classes_in, feature_out, features_in, text, type_name
+from omtree.export.document_features import are_ordered, classes_in, feature_out, features_in, text, type_name
 from omtree.export.document_model import model_in, model_out
 from omtree.export.document_readings import reading_out, readings_in
 from omtree.export.model_file import FORMAT, VERSION
@@ -33,7 +33,7 @@ from omtree.export.plain import NotPlainError, from_plain, listed, number, to_pl
 from omtree.export.policy_part import value_in, value_out
 from omtree.export.schema import made
 from omtree.export.validation import validation_in, validation_out
-from omtree.model.answering import asked_features
+from omtree.model.answering import as_sorted, asked_features
 from omtree.model.assurance import Assurance
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import shares_in
@@ -80,7 +80,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
             "target": vars(model).get("target_name_"),
         },
         "outputs": _outputs_out(vars(model).get("outputs_")),
-        "classes": None if classes is None else {"type": type_name(classes), "values": to_plain(classes)},
+        "classes": None if classes is None else _classes_out(classes, model.rules_.ordered),
         "features": [
             feature_out(feature, place in asked or feature.ordered)
             for place, feature in enumerate(model.rules_.features)
@@ -103,6 +103,7 @@ def to_document(model: OptimalTreeBase, *, sizes: bool = True) -> dict[str, Any]
 def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     """The model behind a document of the current version; errors are those of Python where it makes no sense."""
     classes = classes_in(document["classes"])
+    ordered = are_ordered(document["classes"])
     readings = readings_in(document["columns"])
     features = features_in(document, readings)
     model: OptimalTreeBase = _estimator(document["kind"])
@@ -136,15 +137,14 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
         if document.get("policy") is not None:
             model.value_ = value_in(document["policy"])
     elif classes is not None:
-        swapped = known.get("positive") is not None and bool(classes[0] > classes[1])
-        model.classes_ = classes[::-1].copy() if swapped else classes
+        model.classes_ = as_sorted(classes) if ordered or known.get("positive") is not None else classes
     if document.get("outputs") is not None:
         model.outputs_ = _outputs_in(document["outputs"], classes)
     labels = () if classes is None else classes.tolist()
     model.graph_ = FeatureGraph(features, document["graph"]["categories"], document["graph"]["order"])
-    model.rules_, model.tree_ = model_in(document["model"], features, labels)
+    model.rules_, model.tree_ = model_in(document["model"], features, labels, ordered)
     if document["sizes"] is not None:
-        model._family = _sizes_in(document["sizes"], features, labels)
+        model._family = _sizes_in(document["sizes"], features, labels, ordered)
     model.certificate_ = _certificate_in(document["certificate"])
     if document.get("code_shares"):
         model._code_shares = shares_in(document["code_shares"], features)
@@ -157,6 +157,12 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     if model.certificate_.structure == "tree" and model.tree_ is None:
         raise ValueError("the certificate speaks of a tree and there is none")
     return model
+
+
+def _classes_out(classes: npt.NDArray[Any], ordered: bool) -> dict[str, Any]:
+    """The classes in the order of the rules."""
+    said = {"type": type_name(classes), "values": to_plain(classes)}
+    return {**said, "ordered": True} if ordered else said
 
 
 def _estimator(kind: str) -> Any:
@@ -233,8 +239,10 @@ def _sizes_out(family: TreeFamily) -> dict[str, Any]:
     }
 
 
-def _sizes_in(document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]) -> BuiltFamily:
-    different = [model_in(each, features, classes)[1] for each in listed(document["trees"])]
+def _sizes_in(
+    document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any], ordered: bool
+) -> BuiltFamily:
+    different = [model_in(each, features, classes, ordered)[1] for each in listed(document["trees"])]
     trees = [different[whole(position, len(different))] for position in listed(document["tree_of_size"])]
     losses = [number(loss) for loss in listed(document["losses"])]
     # Only trees with a price per leaf have bounds beside their losses.

@@ -27,10 +27,15 @@ def classes_in(document: Mapping[str, Any] | None) -> npt.NDArray[Any] | None:
         return None
     if document["type"] not in _CLASS_TYPES:
         raise ValueError(f"{document['type']!r} is no type of classes")
-    values = from_plain(document["values"])
+    values = from_plain(listed(document["values"]))
     if not values or not all(isinstance(value, (bool, int, float, str)) for value in values):
         raise ValueError("the classes are not values")
     return np.array(values, dtype=document["type"])
+
+
+def are_ordered(document: Mapping[str, Any] | None) -> bool:
+    """Whether the classes go from low to high."""
+    return document is not None and document.get("ordered") is True
 
 
 def features_in(document: Mapping[str, Any], readings: Sequence[ColumnReading]) -> tuple[Feature, ...]:

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omtree.data.table import Feature
+from omtree.export.document_features import text
 from omtree.export.plain import finite, listed, number, to_plain, whole
+from omtree.model.line import Line, Slope
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.survival_curve import SurvivalCurve
@@ -25,10 +27,11 @@ def model_out(rules: RuleSet, tree: Tree | None) -> dict[str, Any]:
 
 
 def model_in(
-    document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any]
+    document: Mapping[str, Any], features: Sequence[Feature], classes: Sequence[Any], ordered: bool = False
 ) -> tuple[RuleSet, Tree | None]:
     """The rules and the tree behind such values; an error where they make no sense."""
-    rules = RuleSet([_rule_in(rule, features, classes) for rule in listed(document["rules"])], features, classes)
+    read = [_rule_in(rule, features, classes) for rule in listed(document["rules"])]
+    rules = RuleSet(read, features, classes, ordered)
     if not rules:
         raise ValueError("there are no rules")
     if document["tree"] is None:
@@ -44,7 +47,8 @@ def _rule_out(rule: Rule) -> dict[str, Any]:
     return {
         "text": str(rule),
         "conditions": [_condition_out(condition) for condition in rule.conditions],
-        "prediction": to_plain(rule.prediction),
+        "prediction": to_plain(float(rule.prediction) if isinstance(rule.prediction, Line) else rule.prediction),
+        "line": _line_out(rule.prediction),
         "label": int(rule.label),
         "support": to_plain(rule.support),
         "loss": to_plain(rule.loss),
@@ -72,12 +76,29 @@ def _rule_in(document: Mapping[str, Any], features: Sequence[Feature], classes: 
     said = document["prediction"]
     several = tuple(finite(one) for one in listed(said)) if isinstance(said, list) and not classes else None
     prediction = classes[label] if classes else several if several is not None else finite(said)
+    if document.get("line") is not None:
+        prediction = _line_in(document["line"], finite(said))
     # Files from before rules had a cost, or values of their answers, leave these out.
     cost = finite(document.get("cost", 0.0))
     if len(values) not in (0, len(classes) if several is None else len(several)):
         raise ValueError("a rule does not have one value per answer")
     loss, curve = finite(document["loss"]), _curve_in(document.get("survival"))
     return Rule(conditions, support, weights, prediction, loss, label, targets, cost, values, curve)
+
+
+def _line_out(prediction: Any) -> Any:
+    if not isinstance(prediction, Line):
+        return None
+    slopes = [dataclasses.asdict(slope) for slope in prediction.slopes]
+    return {"text": str(prediction), "deviation": prediction.deviation, "slopes": slopes}
+
+
+def _line_in(document: Mapping[str, Any], mean: float) -> Line:
+    slopes = [
+        Slope(whole(part["column"]), text(part["name"]), *(finite(part[name]) for name in ("slope", "at", "missing")))
+        for part in listed(document["slopes"])
+    ]
+    return Line(mean, finite(document["deviation"]), tuple(slopes))
 
 
 def _curve_in(document: Any) -> SurvivalCurve | None:

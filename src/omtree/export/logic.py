@@ -12,6 +12,7 @@ import numpy as np
 from omtree.data.parsing.moments import Part
 from omtree.data.parsing.reading import ColumnReading, part_parents
 from omtree.data.table import Feature, Pooled
+from omtree.model.line import Line
 from omtree.model.shares import class_shares
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Logic:
     ladder : tuple of Rung
         Otherwise the questions to ask one after the other; the last one always holds.
     predictions : tuple
-        What each rule predicts, as a plain value.
+        What each rule predicts, as a plain value or a `Line`.
     shares : tuple of tuple of float
         The probability of each class in each rule; empty where the target is a number, or the answer an action.
     classes : tuple
@@ -102,11 +103,22 @@ class Logic:
     sources: Mapping[str, tuple[ColumnReading, Part | None]]
 
     @classmethod
-    def of_one_answer(cls, model: OptimalTreeBase, what: str) -> Logic:
-        """The same for an export that has room for one answer a row, of the kind that is named."""
+    def of_one_answer(cls, model: OptimalTreeBase, what: str, *, lines: bool = False) -> Logic:
+        """The same for an export that has room for one answer a row, of the kind that is named, or for `lines`."""
+        if model.rules_.are_lines and not lines:
+            raise ValueError(f"{what} has one number a leaf, and this model has lines; export to Python or SQL.")
         if model.rules_.are_vectors:
             raise ValueError(f"{what} has one answer a row, and the model predicts several targets; export to Python.")
         return cls.of(model)
+
+    @property
+    def line_features(self) -> dict[int, Feature]:
+        """The columns that lines go along, by their positions, as features that nothing is asked about."""
+        parts = {part.column: part.name for said in self.predictions if isinstance(said, Line) for part in said.slopes}
+        return {
+            column: Feature(name, column, "numeric", 1, True, thresholds=np.empty(0))
+            for column, name in sorted(parts.items())
+        }
 
     @classmethod
     def of(cls, model: OptimalTreeBase) -> Logic:

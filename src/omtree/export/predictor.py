@@ -16,12 +16,12 @@ import numpy.typing as npt
 from omtree.data.columns import check_labels
 from omtree.data.parsing.reading import Reading
 from omtree.data.table import FloatArray
-from omtree.export.document_features import classes_in, features_in, text
+from omtree.export.document_features import are_ordered, classes_in, features_in, text
 from omtree.export.document_model import model_in
 from omtree.export.document_readings import readings_in
 from omtree.export.model_file import model_text, read_model
 from omtree.export.plain import from_plain, number, whole
-from omtree.model.answering import Answering, answered_classes, answered_numbers, check_there, class_order
+from omtree.model.answering import Answering, answered_classes, answered_numbers, as_sorted, check_there, class_order
 from omtree.model.shares import class_shares
 
 
@@ -55,9 +55,8 @@ class Predictor(Answering):
         features = features_in(document, self.reading_)
         classes = classes_in(document["classes"])
         self.rules_, self.tree_ = model_in(document["model"], features, () if classes is None else classes.tolist())
-        parameters = {
-            name: from_plain(document["parameters"].get(name)) for name in ("reading", "smoothing", "positive")
-        }
+        wanted = ("reading", "smoothing", "positive")
+        parameters = {name: from_plain(document["parameters"].get(name)) for name in wanted}
         self.reading = parameters["reading"]
         self._smoothing = parameters["smoothing"]
         self._mean_weight = number(document.get("mean_weight", 1.0))
@@ -65,8 +64,8 @@ class Predictor(Answering):
         if classes is not None and document["kind"] == "policy":
             self.actions_ = classes
         elif classes is not None:
-            swapped = parameters["positive"] is not None and bool(classes[0] > classes[1])
-            self.classes_ = classes[::-1].copy() if swapped else classes
+            inside = parameters["positive"] is not None or are_ordered(document["classes"])
+            self.classes_ = as_sorted(classes) if inside else classes
 
     @property
     def _walks(self) -> bool:
@@ -85,7 +84,7 @@ class Predictor(Answering):
             return answered_classes(self.classes_, self.rules_, owner)
         if "actions_" in vars(self):
             return np.asarray(self.actions_[np.array([rule.label for rule in self.rules_])[owner]])
-        return answered_numbers(self.rules_, owner)
+        return answered_numbers(self.rules_, owner, lambda: self._read(X, self._asked_columns()))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class, in the order of ``classes_``."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from omtree.data.table import Feature
 from omtree.export.logic import Branching, Logic, Rung, Test, members
 from omtree.export.python_reading import read_cell, reading_helpers
+from omtree.model.line import Line
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -65,7 +67,7 @@ def to_python(model: OptimalTreeBase, reasons: int = 0, reason_codes: Any = None
     verdict = str(model.certificate_).splitlines()[0]
     parts = [
         f'"""{_doc(f"A model fitted by omtree; {verdict}")}.\n\nUse predict(row) with a dict of cells."""',
-        "PREDICTIONS = (" + "".join(f"\n    {value!r}," for value in logic.predictions) + "\n)",
+        "PREDICTIONS = (" + "".join(f"\n    {_said(value)!r}," for value in logic.predictions) + "\n)",
     ]
     if logic.shares:
         parts += [
@@ -78,8 +80,10 @@ def to_python(model: OptimalTreeBase, reasons: int = 0, reason_codes: Any = None
         lines += _tree(logic.root, variables, "    ")
     else:
         lines += _ladder(logic.ladder, variables)
-    helpers = reading_helpers([logic.sources[feature.name] for feature in logic.features])
-    parts += [_HELPERS.strip(), *helpers, "\n".join(lines), _PREDICT]
+    along = list(logic.line_features.values())
+    helpers = reading_helpers([logic.sources[feature.name] for feature in (*logic.features, *along)])
+    parts += [_HELPERS.strip(), *helpers, "\n".join(lines)]
+    parts += [_line_cells(along, logic), _PREDICT_LINE] if model.rules_.are_lines else [_PREDICT]
     if logic.shares:
         parts.append(_PROBA)
     if reasons:
@@ -94,6 +98,15 @@ _PREDICT = '''def predict(row):
     """What the model says of a row."""
     return PREDICTIONS[rule(row)]'''
 
+_PREDICT_LINE = '''def predict(row):
+    """What the model says of a row: the mean of its rule, and what its columns add to that."""
+    answer, slopes = PREDICTIONS[rule(row)]
+    cells = line_cells(row)
+    for name, slope, at, missing in slopes:
+        cell = cells[name]
+        answer += slope * ((missing if cell is None else float(cell)) - at)
+    return answer'''
+
 _PROBA = '''def predict_proba(row):
     """The share of each class among the training rows of the row's rule."""
     return dict(zip(CLASSES, SHARES[rule(row)]))'''
@@ -102,6 +115,19 @@ _PROBA = '''def predict_proba(row):
 _REASONS = '''def reasons(row):
     """Code and sentence of what decided about a row, the weightiest first."""
     return REASONS[rule(row)]'''
+
+
+def _said(value: Any) -> Any:
+    """What a rule predicts; of a line its mean, and name, slope, mean and value for missing cells of each column."""
+    if not isinstance(value, Line):
+        return value
+    return value.mean, tuple((part.name, part.slope, part.at, part.missing) for part in value.slopes)
+
+
+def _line_cells(features: Sequence[Feature], logic: Logic) -> str:
+    """The function that reads the columns of lines."""
+    cells = "".join(f"\n        {feature.name!r}: {_read(feature, logic)}," for feature in features)
+    return f'def line_cells(row):\n    """The columns that lines go along."""\n    return {{{cells}\n    }}'
 
 
 def _variables(features: tuple[Feature, ...]) -> dict[str, str]:

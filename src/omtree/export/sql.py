@@ -8,6 +8,7 @@ from omtree.data.wording import show_number
 from omtree.export.logic import Branching, Logic, Rung, Test
 from omtree.export.sql_cells import Cells
 from omtree.export.sql_dialects import Dialect, DialectName, find_dialect
+from omtree.model.line import Line
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -45,9 +46,9 @@ def to_sql(
     reason_codes : ReasonCodes or path, optional
         From conditions to codes.
     """
-    logic = Logic.of_one_answer(model, "SQL")
+    logic = Logic.of_one_answer(model, "SQL", lines=True)
     written = _Writer(find_dialect(dialect), logic)
-    expression = written.expression(logic, [written.value(value) for value in logic.values(probability_of)])
+    expression = written.expression(logic, [written.said(value, logic) for value in logic.values(probability_of)])
     if table is None:
         if reasons:
             raise ValueError("Reasons are columns of a query; name the table it is over.")
@@ -101,6 +102,18 @@ class _Writer:
             return values[last.rule]
         lines = [f"  WHEN {self._rung(rung)} THEN {values[rung.rule]}" for rung in rungs]
         return "\n".join(["CASE", *lines, f"  ELSE {values[last.rule]}", "END"])
+
+    def said(self, value: Any, logic: Logic) -> str:
+        """What a rule says: a value, or a line along columns."""
+        if not isinstance(value, Line):
+            return self.value(value)
+        features, text = logic.line_features, self.value(value.mean)
+        for part in value.slopes:
+            feature = features[part.column]
+            missing, cell = self.cells.is_missing(feature), self.cells.cell(feature)
+            there = f"CASE WHEN {missing} THEN {self.value(part.missing)} ELSE {cell} END"
+            text += f" + {self.value(part.slope)} * ({there} - {self.value(part.at)})"
+        return f"({text})" if value.slopes else text
 
     def value(self, value: Any) -> str:
         """A value as a literal."""

@@ -13,6 +13,7 @@ from omtree.constraints.audit import paths_of
 from omtree.data.table import CodeArray, FloatArray
 from omtree.errors import CertificateError
 from omtree.model.certificate import Certificate
+from omtree.model.line import Line
 from omtree.model.rules import RuleSet
 from omtree.model.tree import Tree
 from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
@@ -263,10 +264,28 @@ def _number_losses(
             scale = float(np.abs(target.outputs).max())
             _same(f"the prediction of rule {r}", rule.prediction, means, 1e-9 * scale)
             continue
+        if target.regressors is not None:
+            losses[r] = _line_loss(rule.prediction, target, weight, inside)
+            continue
         claimed, found = float(rule.prediction), float(objective.predict(statistics))
         scale = max(1.0, found) if target.lifetimes is not None else float(np.abs(statistics.targets).max())
         _same(f"the prediction of rule {r}", claimed, found, 1e-9 * scale)
     return losses
+
+
+def _line_loss(line: Line, target: Target, weight: FloatArray, inside: npt.NDArray[np.bool_]) -> float:
+    """What the samples of a rule lose by its line: their squared distances, and the price of its slopes for each."""
+    known, regressors = target.leaf_columns, target.regressors
+    assert known is not None
+    assert regressors is not None
+    predicted = np.full(np.count_nonzero(inside), line.mean)
+    price = 0.0
+    for part in line.slopes:
+        place = known.columns.index(part.column)
+        slope = part.slope * known.scales[place]
+        predicted += slope * (regressors[inside, place] - (part.at - known.centres[place]) / known.scales[place])
+        price += known.ridge * slope**2
+    return float((weight[inside] * ((target.values[inside] - predicted) ** 2 + price)).sum())
 
 
 def _check_values(rules: RuleSet, owner: npt.NDArray[np.intp], rewards: FloatArray, weight: FloatArray) -> None:

@@ -64,7 +64,8 @@ def fit_assured(
     """
     asked = [constraint for constraint in plan.constraints if is_asked(constraint)]
     if not asked:
-        return Fitted(plan, training, *fit_sized(plan, validation, training, objective, deadline))
+        plan, outcome, certificate, choice = fit_sized(plan, validation, training, objective, deadline)
+        return Fitted(plan, training, outcome, certificate, choice)
     if validation is not None and (validation.groups is not None or not _splits(validation.cv)):
         raise ValueError(
             "confidence needs rows that are independent and a cv that is a number or a splitter; leave cv_groups and "
@@ -88,7 +89,7 @@ def fit_assured(
         limit = deadline.share(1.0 if attempt == len(MARGINS) else 0.5)
         try:
             stricter = replace(plan, constraints=[_tightened(each, tight) for each in plan.constraints])
-            outcome, certificate, choice = fit_sized(stricter, validation, fitted, objective, limit)
+            stricter, outcome, certificate, choice = fit_sized(stricter, validation, fitted, objective, limit)
         except (InfeasibleError, _Contradiction) as fault:
             if nearest:
                 break

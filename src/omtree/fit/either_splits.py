@@ -13,6 +13,8 @@ from omtree.problem.problem import Problem
 
 #: Up to this depth a feature that is tested again can be tested once, with more children.
 _DEPTH_ONCE = 2
+#: Share of the time for binary trees: there are far fewer of them, so that their search ends where the other does not.
+_BINARY_SHARE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +34,10 @@ class EitherSplits:
 
     def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         """Solve; the bound is one for multiway trees that test no feature twice on a path."""
+        if problem.max_depth <= _DEPTH_ONCE:
+            return self.multiway(problem, deadline)
+        two = replace(self.multiway, splits="binary", progress=None)(problem, deadline.share(_BINARY_SHARE))
         wide = self.multiway(problem, deadline)
-        if problem.max_depth <= _DEPTH_ONCE or wide.solution.status != "optimal" or deadline.expired:
-            return wide
-        two = replace(self.multiway, splits="binary", progress=None)(problem, deadline)
         seconds = {
             name: wide.solution.seconds.get(name, 0.0) + two.solution.seconds.get(name, 0.0)
             for name in {**wide.solution.seconds, **two.solution.seconds}

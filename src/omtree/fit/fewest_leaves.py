@@ -8,7 +8,7 @@ from functools import partial
 from omtree.deadline import Deadline
 from omtree.engines.dispatch import TreeSolver
 from omtree.engines.trees.neighbourhoods import weighed
-from omtree.fit.thresholds import Refined
+from omtree.fit.threshold_rounds import Refined
 from omtree.problem.problem import Node, leaves_of
 
 #: Seconds, and share of the time so far, that smaller trees are looked for.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from omtree.constraints import Budget, Constraint
 from omtree.data.build import encode_rows
 from omtree.data.table import FloatArray
+from omtree.model.answering import answered_numbers
 from omtree.model.rules import RuleSet
 from omtree.model.tally import Tally
 from omtree.model.tree import Tree
@@ -42,7 +43,7 @@ def mean_loss(
     target, weight = samples.target, samples.weight / samples.weight.sum()
     shares = np.bincount(owner, weights=weight, minlength=len(rules))
     if target.is_number:
-        predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+        predicted = answered_numbers(rules, owner, lambda: samples.columns)
         return float(weight @ objective.row_losses(target, predicted) + _price(rules, constraints) @ shares)
     if target.charges is not None:
         answers = np.array([rule.label for rule in rules])[owner]
@@ -86,7 +87,7 @@ def tally(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training, traine
     """
     target, weight = samples.target, samples.weight
     if target.is_number:
-        predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+        predicted = answered_numbers(rules, owner, lambda: samples.columns)
         if target.lifetimes is not None:
             same = Hazard().predict(RuleStatistics.of_samples(trained.target, trained.weight, slice(None)))
             constant = Hazard().row_losses(target, np.full(len(owner), same))

@@ -24,16 +24,19 @@ from omtree.engines.rules_solver import RulesSolver
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.checker import check
+from omtree.fit.cut_search import BriefSearch, is_for_all_cuts
+from omtree.fit.effort import USUAL, Effort
 from omtree.fit.either_splits import EitherSplits
-from omtree.fit.exact_cuts import BriefSearch, ExactCuts, is_for_all_cuts
+from omtree.fit.exact_cuts import ExactCuts
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.fewest_leaves import with_fewest_leaves
 from omtree.fit.infeasibility import conflicting, in_words, nearest
 from omtree.fit.pose import Pose
-from omtree.fit.quick_trees import QuickTrees
+from omtree.fit.quick_trees import QuickTree, QuickTrees
 from omtree.fit.representable import check_losses
-from omtree.fit.search_space import search_space
-from omtree.fit.thresholds import Refined, Solve, ThresholdSearch, cuts_in_words
+from omtree.fit.search_space import cuts_in_words, feature_once, search_space
+from omtree.fit.threshold_rounds import Refined, Solve
+from omtree.fit.thresholds import ThresholdSearch
 from omtree.model.certificate import Certificate
 from omtree.model.rule_facts import Reader
 from omtree.model.rules import RuleSet
@@ -47,6 +50,8 @@ from omtree.progress import reporter
 from omtree.sources.distant import rows_of
 from omtree.sources.samples import Training
 
+#: The least price of a leaf that is tried where it is to be chosen; of trees of any depth, whose proofs take long then.
+LEAST_PRICE, LEAST_PRICE_OF_ANY_DEPTH = 1e-5, 2e-3
 #: More threads, and more memory, than there are anywhere.
 MOST_THREADS, MOST_MB = 1024, 2.0**40
 #: Most time for finding out why there is no model, and what it gets where the fit's own is over.
@@ -80,8 +85,13 @@ class Plan:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Plan:
-        """The plan in an estimator's parameters; a size that is to be chosen has no limit but the depth yet."""
+        """The plan in an estimator's parameters.
+
+        A size that is to be chosen has no limit but the depth yet, and a price the least that is tried.
+        """
         values = {name: parameters[name] for name in cls.__dataclass_fields__}
+        if values["leaf_price"] == "auto":
+            values["leaf_price"] = LEAST_PRICE if values["max_depth"] is not None else LEAST_PRICE_OF_ANY_DEPTH
         _check_size(values)
         return cls(**{**values, "max_leaves": None if values["max_leaves"] == "auto" else values["max_leaves"]})
 
@@ -92,13 +102,21 @@ class Plan:
 
         With `leaves` it is the best one of at most so many leaves out of the family of trees up to `max_leaves`.
         """
-        outcome, samples = self.solve(training, objective, deadline, reasons=True)
+        # What a look over all cuts finds and proves is for the largest tree, and a smaller one is chosen.
+        effort = USUAL if leaves is None else Effort(every_size=True, all_cuts=False)
+        outcome, samples = self.solve(training, objective, deadline, reasons=True, effort=effort)
         if leaves is not None:
             outcome = outcome.at_size(leaves)
         return outcome, self._certificate(outcome, samples, objective, deadline, training)
 
     def solve(
-        self, training: Training, objective: Objective, deadline: Deadline, *, reasons: bool = False
+        self,
+        training: Training,
+        objective: Objective,
+        deadline: Deadline,
+        *,
+        reasons: bool = False,
+        effort: Effort = USUAL,
     ) -> tuple[Outcome, Training]:
         """The best model, and the samples it was read off; where there is none, with `reasons` why."""
         objective.check(training.target)
@@ -120,7 +138,7 @@ class Plan:
         features = restrict_features(constraints, features, setting)
         try:
             with rounding_cuts(self.round_cuts):
-                outcome, samples = self._solve(training, features, objective, setting, deadline)
+                outcome, samples = self._solve(training, features, objective, setting, deadline, effort)
         except InfeasibleError:
             if not constraints or not reasons:
                 raise
@@ -194,6 +212,7 @@ class Plan:
         objective: Objective,
         setting: Setting,
         deadline: Deadline,
+        effort: Effort = USUAL,
     ) -> tuple[Outcome, Training]:
         """The best model over these features, or over finer thresholds, and the samples it was read off."""
         seed = self.seed
@@ -215,22 +234,30 @@ class Plan:
             n_jobs=n_jobs,
             cache_mb=min(self.cache_mb, training.cache_mb, MOST_MB),
             table_mb=min(1024.0, training.cache_mb),
+            every_size=effort.every_size,
             progress=progress,
         )
         # The paper's thresholds are fixed quantiles.
         n_bins = self.n_bins if self.binning == "adaptive" and self.preset is None else None
         quick = self._quick_trees(pose, objective, seed)
-        brief = BriefSearch(pose, objective, self.splits, self.max_children) if self.leaf_price == 0 else None
-        thresholds = ThresholdSearch(training, pose, n_bins, deadline, seed, progress, quick, brief)
+        looks = effort.all_cuts and self.leaf_price == 0
+        brief = BriefSearch(objective, self.splits, self.max_children) if looks else None
+        given = (seed, progress, quick)
+        thresholds = ThresholdSearch(training, pose, n_bins, deadline, *given, brief, effort.rounds)
         if self.structure == "tree":
             either = self._either(training, objective, search)
             if self._over_all_cuts(training, objective, setting):
 
-                def coarse(limit: Deadline) -> Refined:
-                    some = ThresholdSearch(training, pose, self.n_bins, limit, seed, progress, quick, brief)
-                    return some.tree(features, either)
+                def coarse(limit: Deadline, known: QuickTree) -> Refined:
+                    def looked(_: Training, some: Sequence[Feature], of: Pose, part: Deadline) -> QuickTree | None:
+                        if of.max_depth == pose.max_depth:
+                            return known
+                        return None if brief is None else brief(training, some, of, part)
 
-                exact = ExactCuts(training, pose, objective, search, deadline)
+                    few = ThresholdSearch(training, pose, self.n_bins, limit, *given, looked, effort.rounds)
+                    return few.tree(features, either)
+
+                exact = ExactCuts(training, pose, objective, search, deadline, quick)
                 refined = exact.tree(features, coarse)
             else:
                 refined = thresholds.tree(features, either)
@@ -374,6 +401,7 @@ class Plan:
         cuts = _cuts(found, problem.table.features, whole)
         anywhere = found.all_cuts or (cuts.get("cuts") == "all" and found.floor is not None)
         priced = prices is not None and prices.weight > 0
+        once = self.structure == "tree" and not anywhere and feature_once(problem, self.splits, self.max_children)
         certificate = Certificate(
             status=found.status,
             value=found.value,
@@ -394,8 +422,9 @@ class Plan:
                     "exact" if anywhere else self.binning, self.n_bins, problem.table.features, outcome.rounds
                 ),
                 all_cuts=anywhere,
-                once=self.max_children is None and not anywhere,
+                once=once,
             ),
+            feature_once=once,
             **cuts,
             lp_value=found.lp_value,
             exact_pricing=found.exact_pricing,

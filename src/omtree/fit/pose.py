@@ -104,7 +104,8 @@ class Pose:
         sums = compiled.sums(table)
         if self.leaf_price > 0.0 and (compiled.model_limits or compiled.curved or compiled.monotone or sums):
             raise ValueError(
-                "leaf_price goes with constraints on single rules only; leave it out, or those over the whole model."
+                "leaf_price goes with constraints on single rules only; leave it out (max_leaves='auto' chooses a size "
+                "under any), or those over the whole model."
             )
         model_limits = compiled.model_limits
         if training.target.charges is not None:
@@ -131,7 +132,9 @@ class Pose:
         counts, target, weight = training.counts, training.target, training.weight
         table = training.totals(graph.features, counts)
         loss: Loss | None
-        if training.summed is not None:
+        if target.charges is not None:
+            loss = self.objective.kernel(table, target, weight)
+        elif training.summed is not None:
             sums = self.objective.sums(target, weight)
             if sums is None:
                 return None

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
+from omtree.data.binning import Binning
+from omtree.data.table import Feature
+from omtree.problem.losses import LinesLoss
 from omtree.problem.problem import Problem
 
 _ANY_NUMBER = "any number of leaves"
@@ -33,7 +37,7 @@ def search_space(
     all_cuts : bool
         Whether that is anywhere, so that the conditions on the table's thresholds are not all there are.
     once : bool
-        Whether multiway trees may not test a feature again further down, where that makes a difference.
+        Whether trees that test a feature again further down are not among them; see `feature_once`.
     """
     features = problem.table.features
     if structure == "tree":
@@ -41,7 +45,7 @@ def search_space(
         if problem.leaf_price > 0 and problem.any_size:
             limits = f"any depth and {_ANY_NUMBER}"
         kind = f"all {splits} trees of {limits}"
-        if once and splits == "multiway" and problem.max_depth > 2 and problem.leaf_price == 0:
+        if once:
             kind += ", no feature twice on a path,"
     else:
         kind = (
@@ -52,7 +56,35 @@ def search_space(
     text = f"{kind} over {conditions} conditions on {len(features)} features"
     if any(feature.kind == "numeric" for feature in features):
         text += f" (numbers cut {cuts})"
-    return text
+    return f"{text}, with {problem.loss.words}" if isinstance(problem.loss, LinesLoss) else text
+
+
+def cuts_in_words(
+    binning: Binning | Literal["adaptive"], n_bins: int, features: Sequence[Feature], rounds: int = 1
+) -> str:
+    """Where numbers are cut.
+
+    >>> cuts_in_words("quantile", 8, [])
+    'into at most 8 quantile bins'
+    """
+    if binning == "exact":
+        return ANYWHERE
+    if binning == "supervised":
+        return f"into at most {n_bins} bins where the label changes"
+    if rounds == 1:
+        return f"into at most {n_bins} quantile bins"
+    counts = [len(feature.thresholds) for feature in features if feature.thresholds is not None]
+    span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    return f"at the {span} thresholds per column of refinement round {rounds}"
+
+
+def feature_once(problem: Problem, splits: Literal["multiway", "binary"], max_children: int | None) -> bool:
+    """Whether the search over coded features passes over trees that test a feature again further down.
+
+    Up to depth two such a tree can as well test the feature once, with more children, where these are not limited.
+    """
+    last = 2 if max_children is None else 1
+    return splits == "multiway" and problem.max_depth > last and problem.leaf_price == 0
 
 
 def smaller_space(space: str, leaves: int, n_cuts: int = 0) -> str:

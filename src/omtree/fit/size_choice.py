@@ -1,4 +1,4 @@
-"""The number of leaves, chosen by cross-validation over the best trees of every size."""
+"""The number of leaves, or the price of one, chosen by cross-validation over the best trees of every size."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.engines.answers import OutOfTimeError
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support
-from omtree.fit.folds import Fold, in_words, make_folds
-from omtree.fit.held_out import mean_loss, owners, tally, training_loss
+from omtree.fit.fold_models import FoldModels, Judged, Tried, judge_fold
+from omtree.fit.folds import in_words, make_folds
+from omtree.fit.price_steps import prices_between
 from omtree.model.expectation import Expectation
-from omtree.model.tally import Tally
 from omtree.objectives import Objective
 from omtree.sources.samples import Training
 
@@ -32,19 +31,8 @@ Selection = Literal["best", "one_se"]
 
 #: The folds of a size that is to be chosen, where nothing else is said.
 FOLDS = 5
-#: Sizes are tried one by one up to this many leaves, then in steps of about a tenth.
-_EVERY_SIZE = 32
-#: Where each size needs a fit of its own.
-_COARSE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 
-
-@dataclass(frozen=True)
-class Judged:
-    """A model of one size on the rows of one fold: its mean loss in training and on the rows held out."""
-
-    training: float
-    held_out: float
-    tally: Tally
+Option = TypeVar("Option", int, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +41,16 @@ class SizeChoice:
 
     Attributes
     ----------
-    sizes : tuple of int
-        Most leaves of the models that were judged.
-    training, held_out : arrays of float, shape (n_folds, n_sizes)
+    options : tuple of int or of float
+        Most leaves of the models that were judged, or prices of a leaf; from the smallest models on.
+    leaves : array of float, shape (n_folds, n_options)
+        Most leaves of the models of each fold.
+    training, held_out : arrays of float, shape (n_folds, n_options)
         Mean losses; not a number where a fold has no model of that size.
-    leaves : int
-        The size that is chosen.
+    chosen : int or float
+        The option that is chosen.
+    tried : {"sizes", "prices", "given"}
+        What the options are.
     family : bool
         Whether every fold had the proven best trees of all sizes from one search.
     expectation : Expectation
@@ -67,10 +59,12 @@ class SizeChoice:
         Of models of a given size.
     """
 
-    sizes: tuple[int, ...]
+    options: tuple[int, ...] | tuple[float, ...]
+    leaves: FloatArray
     training: FloatArray
     held_out: FloatArray
-    leaves: int
+    chosen: float
+    tried: Tried
     family: bool
     expectation: Expectation
     by_size: Mapping[int, Expectation]
@@ -78,13 +72,22 @@ class SizeChoice:
     @property
     def results(self) -> dict[str, Any]:
         """Mean and standard error of the loss for every size, and what they are from."""
+        options: dict[str, Any] = {"leaves": np.array(self.options)}
+        if self.tried == "prices":
+            options = {"leaf_price": np.array(self.options), "mean_leaves": self.leaves.mean(axis=0)}
         return {
-            "leaves": np.array(self.sizes),
+            **options,
             "mean_train_loss": self.training.mean(axis=0),
             "mean_test_loss": self.held_out.mean(axis=0),
             "se_test_loss": standard_error(self.held_out),
             "fold_test_losses": self.held_out,
         }
+
+    def applied(self, plan: Plan) -> Plan:
+        """The plan with what was chosen."""
+        if self.tried == "prices":
+            return replace(plan, leaf_price=float(self.chosen))
+        return plan if self.tried == "given" else replace(plan, max_leaves=int(self.chosen))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +100,8 @@ class CrossValidation:
     selection : {"best", "one_se"}
     groups : array or None
         What a splitter keeps together.
-    fixed : bool
-        The size is given, and the folds tell only what to expect.
+    tried : {"sizes", "prices", "given"}
+        What is to be chosen; where the size is given, the folds tell only what to expect.
     measure : str
         What new rows are judged by, beside the objective.
     """
@@ -106,19 +109,20 @@ class CrossValidation:
     cv: Any
     selection: Selection
     groups: Any
-    fixed: bool
+    tried: Tried
     measure: str
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], groups: Any, measure: str) -> CrossValidation | None:
         """The one in an estimator's parameters; None where none is asked for."""
-        chosen = isinstance(parameters["max_leaves"], str)
-        cv = parameters["cv"] if parameters["cv"] is not None or not chosen else FOLDS
+        given = {"prices": parameters["leaf_price"], "sizes": parameters["max_leaves"]}
+        tried: Tried = next((what for what in ("prices", "sizes") if isinstance(given[what], str)), "given")
+        cv = parameters["cv"] if parameters["cv"] is not None or tried == "given" else FOLDS
         if cv is None:
             if groups is not None:
                 raise ValueError("cv_groups goes with cv, such as GroupKFold(); give both or neither.")
             return None
-        return cls(cv, parameters["selection"], groups, not chosen, measure)
+        return cls(cv, parameters["selection"], groups, tried, measure)
 
     def choose(self, plan: Plan, training: Training, objective: Objective, deadline: Deadline) -> SizeChoice:
         """Judge the models of every size on held-out rows, and choose among them.
@@ -130,7 +134,7 @@ class CrossValidation:
         Parameters
         ----------
         plan : Plan
-            With the largest size to be tried.
+            With the largest size to be tried, or the least price.
         training : Training
             In memory.
         objective : Objective
@@ -152,64 +156,80 @@ class CrossValidation:
         with warnings.catch_warnings():
             # What there is to say about the columns is said of all rows.
             warnings.simplefilter("ignore")
-            found: list[_Fold] = Parallel(n_jobs=at_once, prefer="threads")(
-                delayed(_judge_fold)(
-                    alone, training, objective, deadline, fold, math.ceil((len(folds) - place) / at_once), self.fixed
+            found: list[FoldModels] = Parallel(n_jobs=at_once, prefer="threads")(
+                delayed(judge_fold)(
+                    alone, training, objective, deadline, fold, math.ceil((len(folds) - place) / at_once), self.tried
                 )
                 for place, fold in enumerate(folds)
             )
-        return self._choice(found, [len(fold.train) for fold in folds], in_words(self.cv, len(folds)))
+        return self._choice(found, plan, [len(fold.train) for fold in folds], in_words(self.cv, len(folds)))
 
-    def _choice(self, found: Sequence[_Fold], trained: Sequence[int], how: str) -> SizeChoice:
-        judged = [fold.judged for fold in found]
-        sizes = tuple(sorted(set.union(*(set(each) for each in judged))))
-        held_out = np.array([[each[s].held_out if s in each else np.nan for s in sizes] for each in judged])
-        training = np.array([[each[s].training if s in each else np.nan for s in sizes] for each in judged])
-        leaves = select(sizes, held_out, self.selection) if sizes else None
-        if leaves is None:
+    def _choice(self, found: Sequence[FoldModels], plan: Plan, trained: Sequence[int], how: str) -> SizeChoice:
+        every = tuple(sorted(set.union(*(set(fold.judged) for fold in found))))
+        options: tuple[int, ...] | tuple[float, ...] = every
+        sizes = [list(every)] * len(found)
+        if self.tried == "prices":
+            steps = [fold.steps for fold in found if fold.steps is not None]
+            options = prices_between(steps, plan.leaf_price)
+            # A fold without a model has none for any price.
+            sizes = [[0 if fold.steps is None else fold.steps.size(price) for price in options] for fold in found]
+        judged = [[fold.judged.get(size) for size in row] for fold, row in zip(found, sizes, strict=True)]
+        held_out = np.array([[np.nan if each is None else each.held_out for each in row] for row in judged])
+        training = np.array([[np.nan if each is None else each.training for each in row] for row in judged])
+        chosen = select(range(len(options)), held_out, self.selection) if options else None
+        if chosen is None:
             raise InfeasibleError(
                 "No size has a model in every fold of the cross-validation; relax the constraints, or use fewer folds."
             )
-        complete = [s for place, s in enumerate(sizes) if not np.isnan(held_out[:, place]).any()]
+
+        def expect(models: Sequence[Judged]) -> Expectation:
+            return Expectation.of_folds([each.tally for each in models], trained, self.measure, how)
+
         by_size = {
-            size: Expectation.of_folds([each[size].tally for each in judged], trained, self.measure, how)
-            for size in complete
+            size: expect([fold.judged[size] for fold in found])
+            for size in every
+            if all(size in fold.judged for fold in found)
         }
         nested = []
-        for place, each in enumerate(judged):
+        for place, row in enumerate(judged):
             others = np.delete(held_out, place, axis=0)
-            chosen = select(sizes, others, self.selection) if len(others) else leaves
-            nested.append(each[chosen if chosen is not None and chosen in each else leaves].tally)
-        expectation = Expectation.of_folds(nested, trained, self.measure, how)
+            best = select(range(len(options)), others, self.selection) if len(others) else chosen
+            model = (None if best is None else row[best]) or row[chosen]
+            assert model is not None
+            nested.append(model)
         family = all(fold.family for fold in found)
-        return SizeChoice(sizes, training, held_out, leaves, family, expectation, by_size)
+        leaves = np.array(sizes, dtype=np.float64)
+        expectation = expect(nested)
+        return SizeChoice(
+            options, leaves, training, held_out, options[chosen], self.tried, family, expectation, by_size
+        )
 
 
 def fit_sized(
     plan: Plan, validation: CrossValidation | None, training: Training, objective: Objective, deadline: Deadline
-) -> tuple[Outcome, Certificate, SizeChoice | None]:
-    """Fit the plan, with the number of leaves that a cross-validation chooses where one is asked for."""
+) -> tuple[Plan, Outcome, Certificate, SizeChoice | None]:
+    """Fit the plan, with the size that a cross-validation chooses where one is asked for; the plan as it was fitted."""
     if validation is None:
-        return *plan.fit(training, objective, deadline), None
+        return plan, *plan.fit(training, objective, deadline), None
     choice = validation.choose(plan, training, objective, deadline)
     if deadline.interrupted:
         raise KeyboardInterrupt
     spent = deadline.elapsed
-    if choice.family and not validation.fixed:
+    if choice.family and choice.tried == "sizes":
         # The other half is for the trees of the other sizes.
         limit = deadline.share(0.5)
-        outcome, certificate = plan.fit(training, objective, limit, min(choice.leaves, plan.most_leaves(training)))
+        outcome, certificate = plan.fit(training, objective, limit, min(int(choice.chosen), plan.most_leaves(training)))
     else:
-        plan = plan if validation.fixed else replace(plan, max_leaves=choice.leaves)
+        plan = choice.applied(plan)
         outcome, certificate = plan.fit(training, objective, deadline.share(1.0))
     seconds = {"cross-validation": spent, **certificate.seconds}
-    return outcome, replace(certificate, seconds=seconds, total_seconds=deadline.elapsed), choice
+    return plan, outcome, replace(certificate, seconds=seconds, total_seconds=deadline.elapsed), choice
 
 
-def select(sizes: Sequence[int], losses: FloatArray, selection: Selection) -> int | None:
-    """The size with the least mean loss over folds, or the smallest one within a standard error of it.
+def select(options: Sequence[Option], losses: FloatArray, selection: Selection) -> Option | None:
+    """The option with the least mean loss over folds, or the first one within a standard error of it.
 
-    Of equals the smallest; None where no size has a model in every fold.
+    Of equals the first, which is the smallest model; None where no option has a model in every fold.
 
     Examples
     --------
@@ -224,7 +244,7 @@ def select(sizes: Sequence[int], losses: FloatArray, selection: Selection) -> in
     if selection == "one_se" and len(losses) > 1:
         limit = mean[best] + standard_error(losses)[best]
         best = int(np.flatnonzero(mean <= limit * (1 + 1e-12))[0])
-    return sizes[best]
+    return options[best]
 
 
 def standard_error(losses: FloatArray) -> FloatArray:
@@ -232,75 +252,3 @@ def standard_error(losses: FloatArray) -> FloatArray:
     if len(losses) < 2:
         return np.full(losses.shape[1], np.nan)
     return np.asarray(losses.std(axis=0, ddof=1) / math.sqrt(len(losses)))
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """The models of a fold by size, and whether they are the proven best of every size from one search."""
-
-    judged: Mapping[int, Judged]
-    family: bool
-
-
-def _judge_fold(
-    plan: Plan,
-    training: Training,
-    objective: Objective,
-    deadline: Deadline,
-    fold: Fold,
-    rounds: int,
-    fixed: bool,
-) -> _Fold:
-    """The models of all sizes for the rows of a fold; a size that no model has is left out.
-
-    Of the time left, this fold, those after it (`rounds` of them, this one included) and the last fit have equal
-    shares; half of a share is for the trees of smaller sizes.
-    """
-    part, new = training.part(fold.train), training.part(fold.test)
-    limit = deadline.share(1 / (2 * rounds + 2))
-    most = plan.most_leaves(part)
-    judged: dict[int, Judged] = {}
-
-    def judge(size: int, outcome: Outcome) -> None:
-        tree = outcome.tree if plan.structure == "tree" else None
-        rules = outcome.rules
-        owner = owners(rules, tree, new)
-        judged[size] = Judged(
-            training_loss(objective, rules, plan.constraints),
-            mean_loss(objective, rules, owner, new, plan.constraints),
-            tally(rules, owner, new, part),
-        )
-
-    try:
-        largest, _ = replace(plan, max_leaves=most).solve(part, objective, limit)
-    except InfeasibleError:
-        return _Fold(judged, False)
-    if fixed:
-        judge(plan.most_leaves(training), largest)
-        return _Fold(judged, False)
-    if largest.family is not None:
-        for size in _sizes(most):
-            if math.isfinite(largest.family.losses[size - 1]):
-                judge(size, largest.at_size(size))
-        return _Fold(judged, largest.family.proven)
-    judge(most, largest)
-    smaller = [size for size in _COARSE if size < most]
-    for place, size in enumerate(smaller):
-        share = limit.share(1 / (len(smaller) - place))
-        try:
-            judge(size, replace(plan, max_leaves=size).solve(part, objective, share)[0])
-        except (InfeasibleError, OutOfTimeError):
-            continue  # no model of this size is known
-    return _Fold(judged, False)
-
-
-def _sizes(most: int) -> list[int]:
-    """Every size up to some, then with growing steps; the largest is among them.
-
-    >>> _sizes(40)[-4:]
-    [32, 35, 38, 40]
-    """
-    sizes = list(range(1, min(most, _EVERY_SIZE) + 1))
-    while sizes[-1] < most:
-        sizes.append(min(most, sizes[-1] + max(1, sizes[-1] // 10)))
-    return sizes

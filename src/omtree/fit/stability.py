@@ -13,6 +13,7 @@ import numpy as np
 from omtree.deadline import Deadline
 from omtree.errors import InfeasibleError
 from omtree.fit.held_out import owners
+from omtree.model.answering import answered_numbers
 from omtree.model.notebook_html import html_table
 from omtree.objectives import Objective
 from omtree.sources.samples import Training
@@ -125,6 +126,7 @@ def stability_of(
 
 
 def _answers(outcome: Outcome, samples: Training) -> FloatArray:
-    rules = outcome.rules
-    said = [rule.prediction if samples.target.is_number else rule.label for rule in rules]
-    return np.array(said, dtype=np.float64)[owners(rules, outcome.tree, samples)]
+    rules, owner = outcome.rules, owners(outcome.rules, outcome.tree, samples)
+    if samples.target.is_number:
+        return answered_numbers(rules, owner, lambda: samples.columns)
+    return np.array([rule.label for rule in rules], dtype=np.float64)[owner]

@@ -1,92 +1,63 @@
-"""Thresholds made for the model: solve on coarse bins, cut finer where the best tree cuts, solve again.
-
-Every round keeps the thresholds of the best tree so far, so that this tree stays among those the next round chooses
-from, and spends the other cuts on two kinds of candidates: thresholds between the chosen ones and their neighbours,
-and for every node of the tree those that would split its rows best. All of them are found from the weight of each
-class at each value, so a row of weight 2 counts as two rows.
-"""
+"""Where numbers are cut: quick trees that cut anywhere, rounds of thresholds, and which of them get how much time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from omtree.data.binning import Binning
 from omtree.data.table import Feature
 from omtree.deadline import Deadline
 from omtree.engines.answers import TreeAnswer
-from omtree.engines.trees.neighbourhoods import PATIENCE
-from omtree.fit.fine_grid import raw_tree, readable
-from omtree.fit.finer_cuts import Scale, finer_features
+from omtree.engines.trees.neighbourhoods import ENDLESS, PATIENCE
+from omtree.engines.trees.splits import Splits
 from omtree.fit.greedy_start import greedy_tree
 from omtree.fit.pose import Pose
-from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees, predicted_steps, with_thresholds
+from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees, predicted_steps
 from omtree.fit.raw_cuts import n_leaves
-from omtree.fit.search_space import ANYWHERE
+from omtree.fit.threshold_rounds import (
+    MAX_ROUNDS,
+    MOST_LEAVES,
+    ROUNDING,
+    VARIETY,
+    Refined,
+    Solve,
+    ThresholdRounds,
+    as_quick_tree,
+    interrupted_answer,
+    with_cuts_of,
+)
 from omtree.model.certificate import Status
 from omtree.problem.problem import Problem
-from omtree.progress import Event, Progress
+from omtree.progress import Progress
 from omtree.sources.samples import Training
 
-#: Most solves, the first one included.
-MAX_ROUNDS = 5
 #: Thresholds are found on a sample where there are more cells than this, of at least so many rows.
 MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 #: Share of the time left that may go into thresholds when a longer solve is still to come.
 _TIME_SHARE = 0.4
 #: Share of the time left for the first quick tree, for searches that may prove something, and for those that cannot.
 _FIRST_SHARE, _PROOF_SHARE, _HOPELESS_SHARE = 0.3, 0.6, 0.15
+#: Share of the time left for trees of a level less.
+_SHALLOW_SHARE = 0.3
 #: Share of the time left for a brief search over all cuts.
 _BRIEF_SHARE = 0.15
 #: Share of the time left for neighbourhoods when nothing is to come but the model and its check.
 _LAST_SHARE = 0.93
 #: Seconds that reading and checking a model takes for a row and a leaf, roughly.
 READING_SECONDS = 3e-9
-#: A tree with more leaves than this has too many cuts for the thresholds of a search.
-MOST_LEAVES = 40
 #: Steps of an exact search in a second, roughly.
 STEPS_PER_SECOND = 3e7
-#: First tests that are looked at for trees that give their cuts to a round, where trees are shallow.
-VARIETY = 24
 #: Random changes without a gain after which the search for the first tree ends.
 FIRST_PATIENCE = 4
-#: Work and patience of the search for a better tree between two rounds.
-NEXT_WORK, NEXT_PATIENCE = 1.5e7, 3
-#: Random changes without a gain where only time ends the search.
-ENDLESS = 2**31 - 1
 #: Once the time is up, no quick tree is grown on more cells than this.
 LATE_CELLS = 1_000_000
 #: Seconds that a greedy tree takes for a cell and a level, roughly, and how far past the limit one may go on: nothing
 #: can stop it once it is begun.
 GREEDY_SECONDS, GREEDY_GRACE = 1.4e-7, 0.5
-#: Losses are equal up to this share.
-ROUNDING = 1e-8
-#: The share of the loss that a round must have saved for another one to follow.
-_LEAST_GAIN = 0.005
 
-Solve = Callable[[Problem, Deadline], TreeAnswer]
 #: A tree that cuts anywhere, and what no tree does better than, if a search for them applies.
-Brief = Callable[[Training, Sequence[Feature], Deadline], QuickTree | None]
-
-
-@dataclass(frozen=True)
-class Refined:
-    """The best tree and the thresholds it was chosen from.
-
-    Attributes
-    ----------
-    problem : Problem
-        With the thresholds of the last round that found a better tree.
-    answer : TreeAnswer
-    rounds : int
-        Number of that round; the first is the one on coarse bins, or the quick tree that takes its place.
-    """
-
-    problem: Problem
-    answer: TreeAnswer
-    rounds: int
+Brief = Callable[[Training, Sequence[Feature], Pose, Deadline], QuickTree | None]
 
 
 @dataclass(frozen=True)
@@ -129,6 +100,8 @@ class ThresholdSearch:
         answer where no search ends in time.
     brief : callable, optional
         The search over all cuts for a moment, where it may find the tree that is wanted.
+    rounds : int
+        Most rounds.
     """
 
     def __init__(
@@ -141,14 +114,15 @@ class ThresholdSearch:
         progress: Progress | None = None,
         quick: QuickTrees | None = None,
         brief: Brief | None = None,
+        rounds: int = MAX_ROUNDS,
     ) -> None:
         self._training = training
         self._pose = pose
         self._n_bins = n_bins
         self._deadline = deadline
         self._seed = seed
-        self._progress = progress
         self._quick = quick
+        self._rounds = ThresholdRounds(n_bins, deadline, progress, quick, rounds)
         self._brief = brief
 
     def tree(self, features: tuple[Feature, ...], solve: Solve) -> Refined:
@@ -164,29 +138,43 @@ class ThresholdSearch:
             The best tree for a problem, by a deadline.
         """
         started = self._deadline.elapsed
-        coarse = self._coarse(self._training, features)
+        coarse = self._rounds.coarse(self._training, features)
         hopeless = self._hopeless(features)
         part = self._part(features, coarse, hopeless)
         first = self._first_tree(part, features, coarse, hopeless)
         answers = self._quick is not None and not self._quick.cuts_only
         if first is not None and part.is_all and answers:
-            ended = first.interrupted or first.proven or self._deadline.expired
-            if ended or hopeless:
+            if coarse and not first.interrupted and not first.proven and not self._deadline.expired:
+                first = self._anywhere(part, features, first)
+            # The trees of other sizes need more cuts than those of a tree that is proven.
+            proven = first.proven and (hopeless or n_leaves(first.root) > MOST_LEAVES)
+            ended = first.interrupted or proven or self._deadline.expired
+            if ended or (hopeless and not self._ends_in_two(features)):
                 return self._quickly(part, features, coarse, first, None, go_on=not ended)
-            first = self._anywhere(part, features, first) if coarse else first
-            if first.interrupted:
-                return self._quickly(part, features, coarse, first, None, go_on=False)
         if first is not None and first.interrupted:
             # The tree of a part of the samples need not have the support in all of them.
             problem = self._pose(self._training, features)
-            return Refined(problem, _interrupted(self._run(problem, solve, "all", Deadline(0.0))), 1)
+            return Refined(problem, interrupted_answer(self._rounds.run(problem, solve, "all", Deadline(0.0))), 1)
         rounds = 1
+        quantiles = features
         if first is not None and coarse:
             # Where thresholds are no longer quantiles, a round is over.
-            features, rounds = _with_cuts_of(part.training, features, first, self._n_bins), 2
-        floor = first.floor if first is not None and part.is_all else 0.0
+            features, rounds = with_cuts_of(part.training, features, first, self._n_bins), 2
+        floor = first.floor if first is not None and part.is_all and (first.floor > 0.0 or first.proven) else None
         before = self._deadline.elapsed - started
-        refined = _above(self._searched(part, features, solve, hopeless, rounds, floor), floor, before)
+        refined = _above(self._searched(part, features, solve, hopeless, rounds, floor or 0.0), floor, before)
+        looked = self._brief is not None and first is not None
+        tried = looked and coarse and part.is_all and answers and not hopeless
+        if tried and self._may_be_shallower(refined):
+            shallow = self._shallower(quantiles, solve)
+            first = shallow if first is None else _better(first, shallow)
+            if shallow.value < refined.answer.solution.value:
+                cuts = with_cuts_of(part.training, features, shallow, self._n_bins)
+                again = self._searched(part, cuts, solve, hopeless, rounds, floor or 0.0)
+                if again.answer.solution.value <= shallow.value:
+                    refined = _above(again, floor, before)
+                else:
+                    return self._quickly(part, features, coarse, first, refined, go_on=False)
         ended = refined.answer.solution.status in ("optimal", "gap_reached", "interrupted")
         in_memory = part.is_all or type(self._training) is Training
         if not answers or ended or not in_memory or (first is None and self._too_late(part)):
@@ -199,19 +187,19 @@ class ThresholdSearch:
 
     def better_problem(self, features: tuple[Feature, ...], solve: Solve) -> Prepared:
         """The problem with thresholds for another engine or a longer solve, found in a part of the time left."""
-        coarse = self._coarse(self._training, features)
+        coarse = self._rounds.coarse(self._training, features)
         if not coarse:
             return Prepared(self._pose(self._training, features), 1)
         part = self._part(features, coarse, hopeless=False)
         first = self._first_tree(part, features, coarse, hopeless=False)
         rounds = 1
         if first is not None:
-            features, rounds = _with_cuts_of(part.training, features, first, self._n_bins), 2
+            features, rounds = with_cuts_of(part.training, features, first, self._n_bins), 2
         if first is None or not first.interrupted:
             return self._prepared(part, features, solve, self._share(_TIME_SHARE), rounds)
         found = self._prepared(part, features, solve, Deadline(0.0), rounds)
         assert found.answer is not None
-        return replace(found, answer=_interrupted(found.answer))
+        return replace(found, answer=interrupted_answer(found.answer))
 
     def _searched(
         self, part: _Part, features: tuple[Feature, ...], solve: Solve, hopeless: bool, rounds: int, floor: float
@@ -221,12 +209,12 @@ class ThresholdSearch:
         share = 1.0 if last else _HOPELESS_SHARE if hopeless else _PROOF_SHARE
         if part.is_all:
             problem = self._pose(part.training, features)
-            return self._refine(part.training, self._pose, problem, solve, self._share(share), rounds, floor)
+            return self._rounds.refine(part.training, self._pose, problem, solve, self._share(share), rounds, floor)
         before = self._deadline.elapsed
         found = self._prepared(part, features, solve, self._share(_TIME_SHARE * share), rounds)
         seconds = {"thresholds": self._deadline.elapsed - before}
         interrupted = found.answer is not None and found.answer.solution.status == "interrupted"
-        answer = self._run(found.problem, solve, "all", Deadline(0.0) if interrupted else self._share(share))
+        answer = self._rounds.run(found.problem, solve, "all", Deadline(0.0) if interrupted else self._share(share))
         solution = replace(answer.solution, seconds={**seconds, **answer.solution.seconds})
         if interrupted:
             solution = replace(solution, status="interrupted")
@@ -237,7 +225,7 @@ class ThresholdSearch:
     ) -> Prepared:
         # Thresholds are chosen for the loss alone: a tree may miss constraints that the model to come can meet.
         pose = replace(self._pose, relaxed=True)
-        refined = self._refine(part.training, pose, pose(part.training, features), solve, limit, rounds)
+        refined = self._rounds.refine(part.training, pose, pose(part.training, features), solve, limit, rounds)
         problem = refined.problem
         if not part.is_all or self._pose.constraints:
             problem = self._pose(self._training, problem.table.features)
@@ -275,8 +263,15 @@ class ThresholdSearch:
         """Whether a search over these features will hardly end in time."""
         if self._quick is None or self._quick.cuts_only or math.isinf(self._deadline.remaining):
             return False
-        steps = predicted_steps(len(self._training), features, self._pose.max_depth, self._quick.splits)
-        return steps > STEPS_PER_SECOND * 20.0 * self._deadline.remaining
+        return not self._ends(features, self._quick.splits)
+
+    def _ends_in_two(self, features: Sequence[Feature]) -> bool:
+        """Whether a search among binary trees will probably end, which is a part of that among others."""
+        return self._quick is not None and self._quick.max_children is None and self._ends(features, "binary")
+
+    def _ends(self, features: Sequence[Feature], splits: Splits) -> bool:
+        steps = predicted_steps(len(self._training), features, self._pose.max_depth, splits)
+        return steps <= STEPS_PER_SECOND * 20.0 * self._deadline.remaining
 
     def _first_tree(
         self, part: _Part, features: tuple[Feature, ...], coarse: Sequence[int], hopeless: bool
@@ -284,7 +279,8 @@ class ThresholdSearch:
         """A quick tree, for its cuts or as the best that will be known soon."""
         if self._quick is None or not (coarse or hopeless) or self._too_late(part):
             return None
-        once = self._quick.splits == "multiway"
+        # Cuts for a search that tests no feature twice are those of trees that do not either; an answer may.
+        once = self._quick.splits == "multiway" and not hopeless
         limit = self._share(_FIRST_SHARE)
         return self._quick.search(
             part.training,
@@ -299,13 +295,27 @@ class ThresholdSearch:
 
     def _anywhere(self, part: _Part, features: tuple[Feature, ...], first: QuickTree) -> QuickTree:
         """The better of the first tree and one of a brief search over all cuts, with what that search has proven."""
-        found = None if self._brief is None else self._brief(part.training, features, self._share(_BRIEF_SHARE))
-        if found is None:
-            return first
-        floor = max(first.floor, found.floor)
-        if found.value < first.value:
-            return replace(found, floor=floor, others=(first.root, *first.others))
-        return replace(first, floor=floor, interrupted=found.interrupted)
+        found = (
+            None if self._brief is None else self._brief(part.training, features, self._pose, self._share(_BRIEF_SHARE))
+        )
+        return first if found is None else _better(first, found)
+
+    def _may_be_shallower(self, refined: Refined) -> bool:
+        """Whether a tree of a level less may be better, which chose its cuts by itself."""
+        found = refined.answer.solution
+        proven = found.status == "optimal" and (found.all_cuts or found.value <= (found.floor or 0.0))
+        return self._pose.max_depth > 2 and not proven and found.status != "interrupted" and not self._deadline.expired
+
+    def _shallower(self, features: tuple[Feature, ...], solve: Solve) -> QuickTree:
+        """The tree of a level less, which a fit starts from so that it is no worse; nothing is known of deeper ones."""
+        assert self._quick is not None
+        depth = self._pose.max_depth - 1
+        pose = replace(self._pose, max_depth=depth, max_leaves=min(self._pose.max_leaves, 2**depth))
+        quick, limit = replace(self._quick, pose=pose), self._share(_SHALLOW_SHARE)
+        given = (self._seed, None, quick, self._brief, self._rounds.most)
+        search = ThresholdSearch(self._training, pose, self._n_bins, limit, *given)
+        found = search.tree(features, solve)
+        return replace(as_quick_tree(found), interrupted=found.answer.solution.status == "interrupted")
 
     def _quickly(
         self,
@@ -326,7 +336,7 @@ class ThresholdSearch:
         starts = [] if first is None else [first]
         bound, tree = 0.0, first
         if refined is not None:
-            starts.append(_known(refined, 0.0 if first is None else first.floor))
+            starts.append(as_quick_tree(refined, 0.0 if first is None else first.floor))
             # Over fixed cuts the bound of the search holds for all of them.
             bound = 0.0 if coarse else refined.answer.solution.bound
         if go_on:
@@ -337,9 +347,9 @@ class ThresholdSearch:
             patience = PATIENCE if math.isinf(self._deadline.remaining) else ENDLESS
             limit = self._last_limit(part)
             known = min((start.value for start in starts), default=math.inf)
-            self._tell("search parts", known, bound)
+            self._rounds.tell("search parts", known, bound)
             tree = self._quick.search(part.training, features, coarse, limit, starts=starts, patience=patience)
-            self._tell("solved parts", math.inf if tree is None else tree.value, bound)
+            self._rounds.tell("solved parts", math.inf if tree is None else tree.value, bound)
         if refined is not None and (tree is None or tree.value >= refined.answer.solution.value):
             return refined
         assert tree is not None
@@ -352,159 +362,30 @@ class ThresholdSearch:
     def _sample_size(self, features: tuple[Feature, ...]) -> int:
         """How many samples to find thresholds on."""
         size = max(MIN_SAMPLES, MAX_CELLS // max(1, len(features)))
-        if len(self._training) <= size or not self._coarse(self._training, features):
+        if len(self._training) <= size or not self._rounds.coarse(self._training, features):
             return len(self._training)
         return size
 
-    def _coarse(self, training: Training, features: Sequence[Feature]) -> list[int]:
-        """Positions of the numeric features that have more distinct values than bins."""
-        if self._n_bins is None:
-            return []
-        return [
-            position
-            for position, feature in enumerate(features)
-            if feature.kind == "numeric" and training.many_valued(feature, self._n_bins)
-        ]
 
-    def _run(self, problem: Problem, solve: Solve, name: str, limit: Deadline) -> TreeAnswer:
-        self._tell(f"search {name}")
-        answer = solve(problem, limit)
-        self._tell(f"solved {name}", answer.solution.value, answer.solution.bound)
-        return answer
-
-    def _tell(self, phase: str, value: float = math.inf, bound: float = -math.inf) -> None:
-        if self._progress is not None:
-            self._progress(Event(phase, self._deadline.elapsed, value, bound))
-
-    def _next_features(
-        self, training: Training, best: Refined, coarse: Sequence[int], scales: Sequence[Scale], limit: Deadline
-    ) -> tuple[tuple[Feature, ...] | None, bool]:
-        """Thresholds for another round: around those of the best tree, and those of a better one, if one is found.
-
-        And whether Ctrl-C came.
-        """
-        assert best.answer.root is not None
-        assert self._n_bins is not None
-        features = finer_features(training, best.problem, best.answer.root, scales, self._n_bins)
-        if self._quick is None or self._quick.cuts_only:
-            return features, False
-        once = self._quick.splits == "multiway"
-        start = _known(best)
-        before = best.problem.table.features
-        tree = self._quick.search(
-            training,
-            before,
-            coarse,
-            limit,
-            starts=[start],
-            once=once,
-            work=NEXT_WORK,
-            variety=VARIETY if self._pose.max_depth <= 4 else 0,
-            patience=NEXT_PATIENCE,
-        )
-        if tree is None or tree.value >= start.value:
-            return features, tree is not None and tree.interrupted
-        return _with_cuts_of(training, features or before, tree, self._n_bins), tree.interrupted
-
-    def _refine(
-        self,
-        training: Training,
-        pose: Pose,
-        problem: Problem,
-        solve: Solve,
-        limit: Deadline,
-        rounds: int,
-        floor: float = 0.0,
-    ) -> Refined:
-        """Solve, and solve again with finer thresholds as long as that is worth it and may go below the floor.
-
-        A round after the first begins only if it will probably end in time.
-        """
-        coarse = self._coarse(training, problem.table.features)
-        start = limit.elapsed
-        best = Refined(problem, self._run(problem, solve, f"{rounds}", limit), rounds)
-        if self._n_bins is None or not coarse:
-            return best
-        last = searched = limit.elapsed - start
-        gain = math.inf
-        scales: list[Scale] = []
-        while best.rounds < MAX_ROUNDS:
-            found = best.answer.solution
-            if found.status != "optimal" or gain <= _LEAST_GAIN * found.value or 1.5 * last > limit.remaining:
-                break
-            if found.value <= floor * (1.0 + ROUNDING):
-                break
-            scales = scales or [Scale.of(training, problem.table.features[f], f) for f in coarse]
-            features, interrupted = self._next_features(training, best, coarse, scales, limit)
-            if interrupted:
-                best = replace(best, answer=_interrupted(best.answer))
-            if features is None or interrupted:
-                break
-            problem = pose(training, features)
-            before = limit.elapsed
-            answer = self._run(problem, solve, f"{best.rounds + 1}", limit)
-            last = limit.elapsed - before
-            searched += last
-            gain = found.value - answer.solution.value
-            if gain > 0.0:
-                best = Refined(problem, answer, best.rounds + 1)
-                continue
-            if answer.solution.status == "interrupted":
-                best = replace(best, answer=_interrupted(best.answer))
-            break
-        seconds = {"thresholds": limit.elapsed - start - searched, "search": searched}
-        return replace(best, answer=replace(best.answer, solution=replace(best.answer.solution, seconds=seconds)))
+def _better(first: QuickTree, found: QuickTree) -> QuickTree:
+    """The better of two trees with what is known of both; the other one is left as one with other first tests."""
+    floor = max(first.floor, found.floor)
+    if found.value < first.value:
+        return replace(found, floor=floor, others=(first.root, *first.others))
+    return replace(first, floor=floor, interrupted=found.interrupted)
 
 
-def _interrupted(answer: TreeAnswer) -> TreeAnswer:
-    """The answer after Ctrl-C."""
-    return replace(answer, solution=replace(answer.solution, status="interrupted"))
+def _above(refined: Refined, floor: float | None, before: float) -> Refined:
+    """The answer with what no tree does better than, wherever numbers are cut, and the seconds that came before it.
 
-
-def _above(refined: Refined, floor: float, before: float) -> Refined:
-    """The answer with what no tree does better than, wherever numbers are cut, and the seconds that came before it."""
+    A floor of zero that is reached is one as well; None means that nothing is known.
+    """
     found = refined.answer.solution
-    if floor > 0.0 and not found.all_cuts:
+    # Both are sums of squares in other orders.
+    found = replace(found, bound=min(found.bound, found.value))
+    if floor is not None and not found.all_cuts:
         found = replace(found, floor=min(floor, found.value), bound=min(found.value, max(found.bound, floor)))
-    if floor > 0.0 and found.value <= floor * (1.0 + ROUNDING) and found.status != "interrupted":
+    if floor is not None and found.value <= floor * (1.0 + ROUNDING) and found.status != "interrupted":
         found = replace(found, status="optimal", floor=found.value, bound=found.value)
     seconds = {**found.seconds, "thresholds": found.seconds.get("thresholds", 0.0) + before}
     return replace(refined, answer=replace(refined.answer, solution=replace(found, seconds=seconds)))
-
-
-def _known(refined: Refined, floor: float = 0.0) -> QuickTree:
-    """The tree of a search as one to start from."""
-    assert refined.answer.root is not None
-    root = raw_tree(refined.answer.root, refined.problem.table.features)
-    return QuickTree(root, refined.answer.solution.value, floor)
-
-
-def _with_cuts_of(
-    training: Training, features: tuple[Feature, ...], tree: QuickTree, n_bins: int | None
-) -> tuple[Feature, ...]:
-    """The features with the cuts of a tree beside their own, and those of the other trees while there is room."""
-    if n_bins is None or n_leaves(tree.root) > MOST_LEAVES:
-        return features
-    features = with_thresholds(features, readable(training, features, tree.root))
-    for other in tree.others:
-        features = with_thresholds(features, readable(training, features, other), most=2 * n_bins - 1)
-    return features
-
-
-def cuts_in_words(
-    binning: Binning | Literal["adaptive"], n_bins: int, features: Sequence[Feature], rounds: int = 1
-) -> str:
-    """Where numbers are cut.
-
-    >>> cuts_in_words("quantile", 8, [])
-    'into at most 8 quantile bins'
-    """
-    if binning == "exact":
-        return ANYWHERE
-    if binning == "supervised":
-        return f"into at most {n_bins} bins where the label changes"
-    if rounds == 1:
-        return f"into at most {n_bins} quantile bins"
-    counts = [len(feature.thresholds) for feature in features if feature.thresholds is not None]
-    span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    return f"at the {span} thresholds per column of refinement round {rounds}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from omtree.data.column import Columns
 from omtree.data.parsing.reading import ColumnReading
 from omtree.data.parsing.understand import read_again
 from omtree.data.table import UNKNOWN, CodeArray
+from omtree.model.line import line_answers, line_columns
 from omtree.model.rules import RuleSet
 from omtree.model.tree import Tree
 
@@ -53,7 +54,13 @@ class Answering:
         """The positions, among the columns of the training table, of those that the model asks about."""
         of_column = [place for place, reading in enumerate(self.reading_) for _ in reading.names]
         features = self.rules_.features
-        return {of_column[features[position].column] for position in asked_features(self.rules_, self.tree_)}
+        tested = {of_column[features[position].column] for position in asked_features(self.rules_, self.tree_)}
+        return tested | {of_column[column] for column in line_columns([rule.prediction for rule in self.rules_])}
+
+    def _numbers(self, X: Any) -> npt.NDArray[np.float64]:
+        """The number that is predicted for each row."""
+        owner = self._owners(X)
+        return answered_numbers(self.rules_, owner, lambda: self._read(X, self._asked_columns()))
 
     def _read(self, X: Any, wanted: set[int]) -> Columns:
         """Some columns of new rows, read as those of the training rows were."""
@@ -77,6 +84,11 @@ def check_there(labels: Iterable[Any], wanted: Iterable[str]) -> None:
         raise ValueError(f"X lacks the column {absent[0]!r}{more}, which the model asks about.")
 
 
+def as_sorted(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The classes of rules in the order of scikit-learn, wherever a positive or a declared order puts them inside."""
+    return classes[np.argsort(classes, kind="stable")]
+
+
 def class_order(classes: npt.NDArray[Any], rules: RuleSet) -> npt.NDArray[np.intp]:
     """The position among sorted classes of each class as the rules have them."""
     known = classes.tolist()
@@ -88,6 +100,9 @@ def answered_classes(classes: npt.NDArray[Any], rules: RuleSet, owner: npt.NDArr
     return np.asarray(classes[class_order(classes, rules)[[rule.label for rule in rules]][owner]])
 
 
-def answered_numbers(rules: RuleSet, owner: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-    """The number that each rule says."""
-    return np.asarray(np.array([rule.prediction for rule in rules], dtype=np.float64)[owner])
+def answered_numbers(
+    rules: RuleSet, owner: npt.NDArray[np.intp], columns: Callable[[], Columns]
+) -> npt.NDArray[np.float64]:
+    """The number that each row's rule says; `columns` gives those of the rows, which lines go along."""
+    said = [rule.prediction for rule in rules]
+    return line_answers(said, owner, columns()) if rules.are_lines else np.asarray(np.array(said, np.float64)[owner])

@@ -49,6 +49,8 @@ class Certificate:
         Rules (leaves) of the model, and most conditions in one.
     search_space : str
         The models among which the bound holds.
+    feature_once : bool
+        Whether the trees that it is compared with test no feature twice on a path, where that makes a difference.
     cuts : {"all", "some", ""}
         Whether these models cut numbers anywhere or at some points only; empty where no numbers are cut, or where it is
         not known.
@@ -100,6 +102,7 @@ class Certificate:
     leaves: int = 0
     depth: int = 0
     search_space: str = ""
+    feature_once: bool = False
     cuts: Literal["all", "some", ""] = ""
     n_cuts: int = 0
     all_cuts_bound: float | None = None
@@ -138,6 +141,16 @@ class Certificate:
     def lp_gap(self) -> float | None:
         """``(value - lp_value) / value``, the gap between the integer and the linear optimum."""
         return None if self.lp_value is None else _relative(self.value, self.lp_value)
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether there is nothing that another model could do better."""
+        return self.counted and self.value == 0 and not self.leaf_price
+
+    @property
+    def has_no_bound(self) -> bool:
+        """Whether nothing is proven but what needs no proof: that no number of errors, and no square, is below zero."""
+        return self.bound <= 0.0 < self.value and (self.counted or self.is_squared)
 
     @property
     def is_squared(self) -> bool:
@@ -222,25 +235,28 @@ class Certificate:
                 name, value, bound = "RMSE", number(self.root_mean(self.value)), number(self.root_mean(self.bound))
             verb, rest = f"the {name} of the model is {value}", f"no {model} has one below {bound}"
             none = f"no {model} has a lower one"
+        if self.has_no_bound:
+            least = f"how few a {model} can make" if self.counted else f"how low a {model} can go"
+            rest = f"{least} is not known"
         if self.constraints and self.status in ("time_limit", "stopped", "interrupted"):
             rest += f"; among those that meet the {self._limits} the search did not end"
-        match self.status:
-            case "optimal" if self.cuts == "some":
-                return f"best found: {verb}; it is proven that {none}, and {self.beyond_its_cuts}"
-            case "optimal":
-                return f"optimal: {verb}, and it is proven that {none}"
-            case "gap_reached":
-                return f"gap reached: {verb}, and {rest}"
-            case "time_limit":
-                return f"time limit reached: {verb}, and {rest}"
-            case "stopped":
-                return f"stopped at a limit on the work: {verb}, and {rest}"
-            case "interrupted":
-                return f"interrupted: {verb}, and {rest}"
-            case "alternative":
-                return f"another model: {verb}, and {rest}"
-            case "infeasible":
-                return "infeasible: no model meets the limits and constraints"
+        ended = {
+            "optimal": "optimal",
+            "gap_reached": "gap reached",
+            "time_limit": "time limit reached",
+            "stopped": "stopped at a limit on the work",
+            "interrupted": "interrupted",
+            "alternative": "another model",
+        }
+        if self.status == "infeasible":
+            return "infeasible: no model meets the limits and constraints"
+        if self.is_perfect:
+            return f"{ended[self.status]}: the model makes no {self.unit} at all on these rows"
+        if self.status != "optimal":
+            return f"{ended[self.status]}: {verb}, and {rest}"
+        if self.cuts == "some":
+            return f"best found: {verb}; it is proven that {none}, and {self.beyond_its_cuts}"
+        return f"optimal: {verb}, and it is proven that {none}"
 
     @property
     def beyond_its_cuts(self) -> str:
@@ -257,15 +273,16 @@ class Certificate:
 
     @property
     def _compared(self) -> str:
-        """What the model is compared with: all others, or those with its cut points."""
+        """What the model is compared with: all others, or those with its cut points or tests."""
         kind = "tree" if self.structure == "tree" else "set of rules"
         match self.cuts:
             case "all":
-                return f"{kind} over any cut points"
+                compared = f"{kind} over any cut points"
             case "some":
-                return f"{kind} with these {_count(self.n_cuts, 'cut point', 'cut points')}"
+                compared = f"{kind} with these {_count(self.n_cuts, 'cut point', 'cut points')}"
             case "":
-                return "model"
+                return f"{kind} with no feature twice on a path" if self.feature_once else "model"
+        return f"{compared} and no feature twice on a path" if self.feature_once else compared
 
 
 def _relative(value: float, bound: float) -> float:

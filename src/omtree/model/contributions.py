@@ -35,6 +35,8 @@ class Contributions:
         is saved.
         """
         tree: Tree | None = vars(self).get("tree_")
+        if tree is not None and tree.rules.are_lines:
+            raise AttributeError("feature_importances_ are of leaves that answer by one number, and these have lines.")
         if tree is None:
             raise AttributeError("feature_importances_ needs a fitted tree; rules that are no tree have none.")
         shares = np.zeros(len(self.reading_))
@@ -67,6 +69,8 @@ class Contributions:
             Of numbers, or of the probabilities of the classes.
         """
         codes = self._encode(X)
+        if self.rules_.are_lines:
+            raise ValueError("shap_values are of leaves that answer by one number; fit with leaves='constant'.")
         if self.tree_ is None or self.certificate_.structure != "tree":
             raise ValueError("shap_values needs a model that was fitted with structure='tree'.")
         _, found = shapley_values(self.tree_, codes, self._leaf_values())

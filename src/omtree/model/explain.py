@@ -278,13 +278,17 @@ def _distance(feature: Feature, code: int, group: Sequence[int]) -> float:
     return abs(_nearest(feature, code, group) - code) / feature.n_values
 
 
+#: A cell without a value, in words.
+MISSING = "missing"
+
+
 def cell_words(column: Column, row: int) -> str:
     """What a row has in a column, in words."""
     if column.levels is None:
         value = float(column.values[row])
-        return "missing" if value != value else show_value(column.unit, value)
+        return MISSING if value != value else show_value(column.unit, value)
     position = int(column.values[row])
-    return "missing" if position < 0 else show_level(column.levels[position])
+    return MISSING if position < 0 else show_level(column.levels[position])
 
 
 def _support(model: OptimalTreeBase, position: int) -> str:

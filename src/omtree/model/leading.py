@@ -13,6 +13,7 @@ from omtree.data.table import FloatArray
 from omtree.model.expectation import EXPLAINED, MEAN_REWARD, Expectation, in_measure, short, span
 from omtree.model.tally import Tally
 from omtree.objectives.hazard import Hazard
+from omtree.objectives.logrank import LogRank
 from omtree.objectives.squares import Squares
 from omtree.sources.lifetimes import Lifetimes, read_lifetimes
 from omtree.sources.several import NumberTargets
@@ -47,7 +48,7 @@ def leads(model: OptimalTreeBase, expectation: Expectation | None = None) -> lis
     measure = model._measure
     return [
         _on_new_rows(expected),
-        _in_training(model.rules_, measure),
+        _in_training(model.rules_, measure, model.certificate_.unit),
         _without_model(model.rules_, measure, expected),
         _proven(model),
     ]
@@ -81,7 +82,7 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
     if not rules.classes:
         numbers = check_numbers(y)
         _same_length(numbers, owner)
-        predicted = np.array([rule.prediction for rule in rules], dtype=np.float64)[owner]
+        predicted = model._numbers(X)
         mean = sum(rule.support * rule.targets.mean for rule in rules if rule.targets is not None) / rules.support
         return Expectation.of_rows(Tally.of((numbers - predicted) ** 2, (numbers - mean) ** 2, weight), measure, how)
     # Classes that training did not have are wrong whatever is said.
@@ -135,12 +136,28 @@ def training_figure(rules: RuleSet) -> tuple[float, float, float | None, float |
     if not parts:
         return math.nan, 0.0, None, None
     mean = sum(support * targets.mean for support, targets, _ in parts) / rules.support
+    if rules.are_lines:
+        return _of_lines(rules, mean)
     loss, least = (
         sum(support * (targets.deviation**2 + (targets.mean - centre) ** 2) for support, targets, centre in centred)
         / rules.support
         for centred in (parts, [(support, targets, mean) for support, targets, _ in parts])
     )
     return 1.0 - loss / least if least > 0 else 1.0, 0.0, math.sqrt(loss), math.sqrt(least)
+
+
+def _of_lines(rules: RuleSet, mean: float) -> tuple[float, float, float | None, float | None]:
+    """R2 and the root mean squared errors of lines, and of the mean."""
+    found = [(rule.support, rule.targets, rule.prediction) for rule in rules if rule.targets is not None]
+    inside = sum(support * line.deviation**2 for support, _, line in found) / rules.support
+    spread = [support * (targets.deviation**2 + (targets.mean - mean) ** 2) for support, targets, _ in found]
+    least = sum(spread) / rules.support
+    return 1.0 - inside / least if least > 0 else 1.0, 0.0, math.sqrt(inside), math.sqrt(least)
+
+
+def _log_rank(rules: RuleSet) -> float:
+    curves = [rule.survival for rule in rules if rule.survival is not None and rule.survival.exposure > 0]
+    return sum((curve.events - curve.exposure) ** 2 / curve.exposure for curve in curves)
 
 
 def _on_new_rows(expected: Expectation | None) -> Lead:
@@ -153,7 +170,10 @@ def _on_new_rows(expected: Expectation | None) -> Lead:
     return Lead(name, _figure(expected.measure, expected.value.value), words)
 
 
-def _in_training(rules: RuleSet, measure: str) -> Lead:
+def _in_training(rules: RuleSet, measure: str, unit: str) -> Lead:
+    if unit == LogRank.unit:
+        words = "the sum over the leaves of (events - expected)^2 / expected, which grows with every leaf"
+        return Lead("In training", f"log-rank {short(_log_rank(rules))}", words)
     value, _, rmse, _ = training_figure(rules)
     words = "on the rows it was fitted to, where larger models always do better"
     if rmse is not None:
@@ -181,14 +201,20 @@ def _proven(model: OptimalTreeBase) -> Lead:
     kind = "tree" if certificate.structure == "tree" else "set of rules"
     most = len(model.rules_)
     size = f"{most} {'leaf' if most == 1 else 'leaves'}" if kind == "tree" else f"{most} rule{'s' if most > 1 else ''}"
+    # The figures may claim no more than the certificate does.
+    once = " with no feature twice on a path" if certificate.feature_once else ""
     if certificate.status == "optimal" and certificate.cuts == "some":
-        words = f"no {kind} of this size and depth does better in training; {certificate.beyond_its_cuts} ({size})"
+        words = (
+            f"no {kind} of this size and depth{once} does better in training; {certificate.beyond_its_cuts} ({size})"
+        )
         return Lead("Proven", "best of its cuts", words)
     if certificate.status == "optimal":
-        return Lead("Proven", "optimal", f"no {kind} of this size, depth and cuts does better in training ({size})")
+        return Lead(
+            "Proven", "optimal", f"no {kind} of this size, depth and cuts{once} does better in training ({size})"
+        )
     gap = f"{100 * certificate.gap:.1f} %"
     return Lead(
-        "Proven", f"gap {gap}", f"at most {gap} of the training loss could be saved by a better {kind} ({size})"
+        "Proven", f"gap {gap}", f"at most {gap} of the training loss could be saved by a better {kind}{once} ({size})"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,31 @@ class PolicyValue:
             how,
         )
 
+    @classmethod
+    def of_batches(
+        cls, batches: Iterable[tuple[FloatArray, npt.NDArray[np.intp], FloatArray]], actions: Sequence[Any], how: str
+    ) -> PolicyValue:
+        """The same of rows that come in parts: rewards, actions and weights of each."""
+        sums = _Sums()
+        shares = np.zeros(len(actions))
+        rows = 0
+        for rewards, said, weight in batches:
+            own = rewards[np.arange(len(said)), said][:, None]
+            sums.add(np.concatenate([own, rewards, own - rewards], axis=1), weight)
+            shares += np.bincount(said, weights=weight, minlength=len(actions))
+            rows += int(np.count_nonzero(weight))
+        policy, *others = sums.figures()
+        n = len(actions)
+        return cls(
+            policy,
+            dict(zip(actions, others[:n], strict=True)),
+            None,
+            {f"all {text_of(action)}": gain for action, gain in zip(actions, others[n:], strict=True)},
+            dict(zip(actions, (shares / shares.sum()).tolist(), strict=True)),
+            rows,
+            how,
+        )
+
     def __str__(self) -> str:
         lines: list[tuple[str, Figure, Figure | None]] = [("this policy", self.policy, None)]
         lines += [
@@ -85,6 +110,36 @@ class PolicyValue:
             text = f"  {name:<{width}}  {_words(figure)}"
             texts.append(text if gain is None else f"{text}, the policy is {_words(gain)} above")
         return "\n".join(texts)
+
+
+class _Sums:
+    """What means and their intervals are made of, for several columns at once."""
+
+    def __init__(self) -> None:
+        self._shift: FloatArray | None = None
+        self._weight = self._squared = 0.0
+        self._sums: FloatArray = np.zeros((3, 1))
+
+    def add(self, columns: FloatArray, weight: FloatArray) -> None:
+        """Some more rows."""
+        if self._shift is None:
+            # Near the mean squares lose no digits.
+            self._shift = columns.mean(axis=0) if len(columns) else np.zeros(columns.shape[1])
+        away = columns - self._shift
+        self._weight += float(weight.sum())
+        self._squared += float(weight @ weight)
+        self._sums = self._sums + np.stack([weight @ away, weight**2 @ away, weight**2 @ away**2])
+
+    def figures(self) -> list[Figure]:
+        """The weighted mean of each column, with its interval."""
+        assert self._shift is not None
+        found = []
+        for shift, first, second, third in zip(self._shift, *self._sums, strict=True):
+            mean = first / self._weight
+            spread = max(0.0, third - 2.0 * mean * second + mean * mean * self._squared)
+            half = Z95 * math.sqrt(spread) / self._weight
+            found.append(Figure(float(shift + mean), float(shift + mean - half), float(shift + mean + half)))
+        return found
 
 
 def _words(figure: Figure) -> str:

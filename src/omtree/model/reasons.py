@@ -11,7 +11,7 @@ import numpy as np
 from omtree.data.wording import answer
 from omtree.export.logic import predicts_as_tree
 from omtree.model.attribution import leaf_shapley_values
-from omtree.model.explain import cell_words
+from omtree.model.explain import MISSING, cell_words
 from omtree.model.reason_codes import ReasonCode, ReasonCodes, kind_of, to_toml
 from omtree.problem.graph import Condition
 
@@ -40,6 +40,8 @@ class Reason:
     mattered : float or None
         By how much it moved the answer away from the average one: the probability of the class, or the number. None in
         a set of rules, where all conditions of a rule decide together.
+    assumed : bool
+        Whether the row went this way because its cell is missing, which the condition does not speak of.
     """
 
     column: str
@@ -48,9 +50,11 @@ class Reason:
     code: str
     sentence: str
     mattered: float | None
+    assumed: bool = False
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.sentence}" if self.code else self.sentence
+        text = f"{self.code}: {self.sentence}" if self.code else self.sentence
+        return f"{text} ({self.column} is missing, and counts as this)" if self.assumed else text
 
 
 @dataclass(frozen=True)
@@ -158,20 +162,15 @@ def reasons(
     of_leaf = leaf_reasons(model, n, codes)
     columns = model._read(X, model._asked_columns())
     features = model.rules_.features
-    return [
-        tuple(
-            Reason(
-                features[each.condition.feature].name,
-                each.condition.text,
-                cell_words(columns[features[each.condition.feature].column], row),
-                each.code,
-                each.sentence,
-                each.mattered,
-            )
-            for each in of_leaf[rule]
-        )
-        for row, rule in enumerate(model.apply(X).tolist())
-    ]
+
+    def reason(each: LeafReason, row: int) -> Reason:
+        feature = features[each.condition.feature]
+        cell = cell_words(columns[feature.column], row)
+        asked = feature.has_missing and feature.n_values in each.condition.codes
+        assumed = cell == MISSING and not asked
+        return Reason(feature.name, each.condition.text, cell, each.code, each.sentence, each.mattered, assumed)
+
+    return [tuple(reason(each, row) for each in of_leaf[rule]) for row, rule in enumerate(model.apply(X).tolist())]
 
 
 def table_to_fill(model: OptimalTreeBase) -> str:

@@ -158,6 +158,10 @@ class Reader:
                 scaled = tuple((np.array(means) * np.sqrt(rule.output_weights)).tolist())
                 facts.append(RuleFacts(float(weights.sum()), (), means, loss, 0, values=scaled))
                 continue
+            if rule.leaf_columns is not None:
+                spread = TargetSummary.of(targets, weights)
+                facts.append(RuleFacts(float(weights.sum()), (), self.objective.predict(rule), loss, 0, spread))
+                continue
             prediction = float(self.objective.predict(rule))
             if rule.lifetimes is not None:
                 curve = SurvivalCurve.of(rule.lifetimes, weights)

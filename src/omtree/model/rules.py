@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import answer, counts_rows, number
+from omtree.model.line import Line
 from omtree.model.notebook_html import html_table
 from omtree.model.rule_facts import Reader, TargetSummary
 from omtree.model.survival_curve import SurvivalCurve
@@ -36,7 +37,8 @@ class Rule:
     class_weights : tuple of float
         Sample weight of each class in the rule; empty where the target is a number, or the answer an action.
     prediction : object
-        The predicted class, as it occurred in ``y``, the action, the predicted number, or a tuple of numbers.
+        The predicted class, as it occurred in ``y``, the action, the predicted number, a tuple of numbers, or
+        a `Line`.
     loss : float
         What the rule costs on the training rows.
     label : int
@@ -65,7 +67,7 @@ class Rule:
 
     def __str__(self) -> str:
         is_number = self.targets is not None or self.survival is not None
-        prediction = number(self.prediction) if is_number else answer(self.prediction, ("",))
+        prediction = answer(self.prediction, () if is_number else ("",))
         if not self.conditions:
             return f"always {prediction}"
         texts = [str(condition) for condition in self.conditions]
@@ -89,12 +91,17 @@ class RuleSet(Sequence[Rule]):
         What the conditions refer to.
     classes : sequence
         The classes, as they occurred in ``y``; empty where the target is a number.
+    ordered : bool
+        Whether the classes go from low to high, by what was said about them.
     """
 
-    def __init__(self, rules: Sequence[Rule], features: Sequence[Feature], classes: Sequence[Any]) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], features: Sequence[Feature], classes: Sequence[Any], ordered: bool = False
+    ) -> None:
         self.rules = tuple(rules)
         self.features = tuple(features)
         self.classes = tuple(classes)
+        self.ordered = ordered
         # Heaviest rule first, so that the first of the smallest counts is the answer.
         self._priority = np.array(sorted(range(len(self.rules)), key=lambda r: -self.rules[r].support), dtype=np.intp)
 
@@ -128,7 +135,7 @@ class RuleSet(Sequence[Rule]):
             cost = 0.0 if prices is None else prices.price(condition.feature for condition in path.conditions)
             own = (fact.support, fact.class_weights, fact.prediction, fact.loss, fact.label, fact.targets)
             rules.append(Rule(worded, *own, cost, fact.values, fact.survival))
-        return cls(rules, features, reader.target.classes.tolist())
+        return cls(rules, features, reader.target.classes.tolist(), reader.target.ordered)
 
     @property
     def are_actions(self) -> bool:
@@ -141,13 +148,18 @@ class RuleSet(Sequence[Rule]):
         return self.rules[0].survival is not None
 
     @property
+    def are_lines(self) -> bool:
+        """Whether the rules answer by lines along columns."""
+        return isinstance(self.rules[0].prediction, Line)
+
+    @property
     def are_vectors(self) -> bool:
         """Whether the answers are several numbers at once."""
         return isinstance(self.rules[0].prediction, tuple)
 
     def by_support(self) -> RuleSet:
         """The same rules, the heaviest first."""
-        return RuleSet([self.rules[r] for r in self._priority], self.features, self.classes)
+        return RuleSet([self.rules[r] for r in self._priority], self.features, self.classes, self.ordered)
 
     @property
     def depth(self) -> int:

@@ -111,4 +111,5 @@ def integrated_brier(
         return float("nan")
     survival = np.array([curve.at(moments) for curve in curves])[owner]
     scores = brier_scores(censoring, times, events, survival, moments)
-    return float(np.trapezoid(scores, moments) / (moments[-1] - moments[0]))
+    # The area under straight lines; numpy names it by its version.
+    return float(np.diff(moments) @ (scores[1:] + scores[:-1]) / 2 / (moments[-1] - moments[0]))

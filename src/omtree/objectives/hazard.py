@@ -25,7 +25,9 @@ class Hazard(Objective):
     refines = True
 
     def check(self, target: Target) -> None:
-        """There are events."""
+        """There are events; targets that are not in memory yet are checked once they are."""
+        if target.lifetimes is not None and len(target) == 0:
+            return
         if target.lifetimes is None or not target.lifetimes.events.any():
             raise ValueError("event is false in every row; a survival tree needs rows in which it was seen.")
 

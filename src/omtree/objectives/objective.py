@@ -14,6 +14,7 @@ from omtree.data.table import FloatArray, Table
 from omtree.problem.losses import LinearLoss, Loss
 
 if TYPE_CHECKING:
+    from omtree.sources.leaf_columns import LeafColumns
     from omtree.sources.lifetimes import Lifetimes
     from omtree.sources.target import Target
 
@@ -41,6 +42,8 @@ class RuleStatistics:
         Times to an event, where the target is that.
     outputs, output_weights : arrays of float or None
         Where there are several numbers at once, these of every sample, and what each of them counts.
+    regressors, leaf_columns : array of float or None, LeafColumns or None
+        Where leaves answer by lines, the columns that these may go along.
     """
 
     class_weights: FloatArray = field(default_factory=lambda: _NOTHING)
@@ -51,6 +54,8 @@ class RuleStatistics:
     lifetimes: Lifetimes | None = None
     outputs: FloatArray | None = None
     output_weights: FloatArray | None = None
+    regressors: FloatArray | None = None
+    leaf_columns: LeafColumns | None = None
 
     @classmethod
     def of_samples(cls, target: Target, weight: FloatArray, samples: Any) -> RuleStatistics:
@@ -59,6 +64,8 @@ class RuleStatistics:
         found = cls(targets=target.values[samples], weights=weight[samples], lifetimes=lifetimes)
         if target.outputs is not None:
             found = replace(found, outputs=target.outputs[samples], output_weights=target.output_weights)
+        if target.regressors is not None:
+            found = replace(found, regressors=target.regressors[samples], leaf_columns=target.leaf_columns)
         return found
 
     @property

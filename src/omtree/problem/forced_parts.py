@@ -12,20 +12,21 @@ from omtree.problem.limits import ForcedNode
 from omtree.problem.problem import Node, Problem
 
 
+def given_child(given: ForcedNode, codes: npt.NDArray[np.uint8]) -> tuple[int, tuple[int, ...] | None]:
+    """What is given of a child whose rows have these codes, as a position, and its part."""
+    if given.feature < 0 or not given.parts:
+        return (given.children[0] if given.children else -1), None
+    for part, child in zip(given.parts, given.children, strict=False):
+        if np.isin(codes, part).any():
+            return child, part
+    return given.children[-1], None
+
+
 def with_given_parts(root: Node, problem: Problem) -> Node:
     """The tree with the parts that are given in place of conditions that mean the same for the rows of their node."""
     forced, table = problem.limits.forced, problem.table
     if not forced:
         return root
-
-    def child_of(given: ForcedNode, codes: npt.NDArray[np.uint8]) -> tuple[int, tuple[int, ...] | None]:
-        """What is given of a child with these codes, and its part."""
-        if given.feature < 0 or not given.parts:
-            return (given.children[0] if given.children else -1), None
-        for part, child in zip(given.parts, given.children, strict=False):
-            if np.isin(codes, part).any():
-                return child, part
-        return given.children[-1], None
 
     def visit(node: Node, place: int, rows: npt.NDArray[np.intp], domains: dict[int, frozenset[int]]) -> Node:
         if place < 0 or not node.branches:
@@ -35,7 +36,7 @@ def with_given_parts(root: Node, problem: Problem) -> Node:
             feature = condition.feature
             everything = frozenset(range(table.features[feature].n_codes))
             inside = rows[np.isin(table.codes[feature, rows], condition.codes)]
-            below, part = child_of(given, table.codes[feature, inside])
+            below, part = given_child(given, table.codes[feature, inside])
             codes = frozenset(condition.codes)
             if part is not None:
                 free = codes & {given.free_code}

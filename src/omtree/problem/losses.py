@@ -124,12 +124,60 @@ class SquaresLoss:
 
 
 @dataclass(frozen=True)
+class LinesLoss:
+    """Squared distances from a line along the best of some columns, or from a plane over all of them.
+
+    Attributes
+    ----------
+    n_columns : int
+    together : bool
+        Whether a rule takes all columns.
+    words : str
+        What the rules answer, for people.
+    """
+
+    n_columns: int
+    together: bool
+    words: str = ""
+    n_labels: ClassVar[int] = 1
+    refines: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
+
+    @property
+    def kind(self) -> str:
+        """What the kernel calls it."""
+        return "planes" if self.together else "lines"
+
+    @property
+    def powers(self) -> npt.NDArray[np.intp]:
+        """The power of the target in each sum."""
+        n = self.n_columns
+        inner = [0] * n + [1] * n + [0] * (n * (n + 1) // 2) if self.together else [0, 0, 1] * n
+        return np.array([0, 1, *inner, 2])
+
+    def native(self) -> Formula:
+        """What the kernel is told."""
+        return self.kind, len(self.powers), 1, 1, np.empty(0)
+
+    def gains(self, statistics: FloatArray, weight: FloatArray) -> Gains:
+        """From all sums."""
+        return self.kind, np.ascontiguousarray(statistics), True
+
+
+@dataclass(frozen=True)
 class HazardLoss:
-    """Half the deviance of a hazard that is proportional to that of all rows, from four sums.
+    """Losses of a hazard that is proportional to that of all rows, from four sums.
 
     These are weight, exposure (the cumulative hazard of all up to the time of a row), events above the exposure, and
-    the losses of the rows at the hazard of all.
+    the losses of the rows by themselves.
+
+    Attributes
+    ----------
+    kind : {"hazard", "logrank"}
+        Half the deviance, or what the log-rank score leaves over.
     """
+
+    kind: Literal["hazard", "logrank"] = "hazard"
 
     n_labels: ClassVar[int] = 1
     refines: ClassVar[bool] = True
@@ -137,11 +185,11 @@ class HazardLoss:
 
     def native(self) -> Formula:
         """What the kernel is told."""
-        return "hazard", 4, 1, 1, np.empty(0)
+        return self.kind, 4, 1, 1, np.empty(0)
 
     def gains(self, statistics: FloatArray, weight: FloatArray) -> Gains:
         """From all sums but the one that is the same for every tree."""
-        return "hazard", np.ascontiguousarray(statistics[:, :3]), True
+        return self.kind, np.ascontiguousarray(statistics[:, :3]), True
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +237,7 @@ class RowLoss:
 
 
 #: Losses that sums over the rows of a rule decide.
-AdditiveLoss = LinearLoss | ImpurityLoss | MomentLoss | SquaresLoss | HazardLoss
+AdditiveLoss = LinearLoss | ImpurityLoss | MomentLoss | SquaresLoss | LinesLoss | HazardLoss
 Loss = AdditiveLoss | SampleLoss | RowLoss
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -229,3 +229,10 @@ def leaves_of(node: Node, above: tuple[Condition, ...] = ()) -> list[Path]:
     if not node.branches:
         return [Path(above, node.label)]
     return [path for condition, child in node.branches for path in leaves_of(child, (*above, condition))]
+
+
+def with_labels(node: Node, labels: Iterator[int]) -> Node:
+    """The tree with these labels at its leaves, in their order."""
+    if not node.branches:
+        return Node(next(labels))
+    return replace(node, branches=tuple((condition, with_labels(child, labels)) for condition, child in node.branches))

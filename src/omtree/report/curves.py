@@ -60,7 +60,7 @@ class Frame:
 
 
 def size_scene(
-    sizes: Sequence[int], training: Sequence[float], held_out: Sequence[float], errors: Sequence[float], chosen: int
+    sizes: Sequence[float], training: Sequence[float], held_out: Sequence[float], errors: Sequence[float], chosen: float
 ) -> Scene:
     """Mean losses by size, in training and on rows held out, with a standard error on either side."""
     top = max(*training, *(loss + error for loss, error in zip(held_out, errors, strict=True)))

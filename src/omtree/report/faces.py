@@ -78,6 +78,7 @@ class ModelFaces:
         *,
         groups_test: Any = None,
         title: str = "",
+        alternatives: int = 0,
     ) -> Path:
         """Write everything there is to see of the model into one HTML file that needs nothing else.
 
@@ -93,6 +94,8 @@ class ModelFaces:
             The group columns of constraints for the test data, as in `audit`.
         title : str
             Heading of the report.
+        alternatives : int
+            How many other good trees to show, with what they test and where they disagree.
 
         Returns
         -------
@@ -102,7 +105,8 @@ class ModelFaces:
         from omtree.report.page import write_report
 
         check_is_fitted(self, "certificate_")
-        return write_report(self, path, X, y, X_test, y_test, groups_test=groups_test, title=title)
+        given: dict[str, Any] = {"groups_test": groups_test, "title": title, "alternatives": alternatives}
+        return write_report(self, path, X, y, X_test, y_test, **given)
 
     def _html_picture(self) -> str | None:
         """The picture for a notebook, None before the fit."""

@@ -22,10 +22,11 @@ from omtree.report import sections
 from omtree.report.charts import residual_scene, tradeoff_scene
 from omtree.report.curves import calibration_scene, decision_scene, roc_scene
 from omtree.report.figures import MOST_CLASSES, Confusion, score
+from omtree.report.other_trees import other_trees
 from omtree.report.page_data import page_data, script_json, used_features
 from omtree.report.probabilities import Probabilities
 from omtree.report.proof import badge_words, proof_facts, proof_sentences
-from omtree.report.summary import Summaries
+from omtree.report.summary import Summaries, spread_of
 from omtree.report.survival_chart import survival_leaves
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words, percent, shorten
@@ -50,6 +51,7 @@ def write_report(
     *,
     groups_test: Any = None,
     title: str = "",
+    alternatives: int = 0,
 ) -> Path:
     """Write the report of a fitted model.
 
@@ -65,13 +67,15 @@ def write_report(
         The group columns of constraints for the test data, as in `audit`.
     title : str
         Heading of the report.
+    alternatives : int
+        How many other good trees to show.
 
     Returns
     -------
     Path
         The file.
     """
-    page = render_report(model, X, y, X_test, y_test, groups_test=groups_test, title=title)
+    page = render_report(model, X, y, X_test, y_test, groups_test=groups_test, title=title, alternatives=alternatives)
     file = Path(path)
     # Half a surrogate in a name is no reason to have no report.
     file.write_text(page, encoding="utf-8", errors="replace", newline="\n")
@@ -87,6 +91,7 @@ def render_report(
     *,
     groups_test: Any = None,
     title: str = "",
+    alternatives: int = 0,
 ) -> str:
     """The report as text; see `write_report`.
 
@@ -156,6 +161,7 @@ def render_report(
         missed=sections.missed_sentences(certificate.constraints, tested, wanted),
         policy=sections.policy_values(model, X_test, y_test),
         survival=survival_leaves(model),
+        others=other_trees(model, alternatives, X),
         lifetimes=lifetimes,
         kind=kind,
         size=_size(certificate),
@@ -248,7 +254,7 @@ def _leaves(model: Any, X_test: Any, y_test: Any) -> list[dict[str, Any]]:
             "events": None if rule.survival is None else rule.survival.events,
             "brings": rule.values[rule.label] if rules.are_actions else None,
             "certainty": rule.class_weights[rule.label] / rule.support if rule.class_weights and rule.support else None,
-            "deviation": rule.targets.deviation if rule.targets is not None else None,
+            "deviation": spread_of(rule) if rule.targets is not None else None,
             "content": summaries.words(rule),
             "interval": sections.certainty_interval(rule, summaries),
             "few": summaries.rows and rule.support < sections.FEW_ROWS,

@@ -8,6 +8,7 @@ from typing import Any
 
 from omtree.data.table import Feature, Pooled
 from omtree.data.wording import number, show_level, show_value, text_of
+from omtree.model.line import Line, line_columns
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.survival_curve import SurvivalCurve
@@ -45,7 +46,9 @@ def used_features(model: Any) -> list[int]:
     """Positions of the features that any answer depends on: as a tree asks for them, then as in the graph."""
     nodes = [] if model.tree_ is None else sorted(model.tree_.nodes, key=lambda node: (node.depth, node.index))
     asked = [node.feature for node in nodes if node.feature is not None]
+    along = line_columns([rule.prediction for rule in model.rules_])
     used = {c.feature for rule in model.rules_ for c in rule.conditions}
+    used |= {place for place, feature in enumerate(model.rules_.features) if feature.column in along}
     return list(dict.fromkeys([*asked, *(level.position for level in model.graph_ if level.position in used)]))
 
 
@@ -100,7 +103,17 @@ def _rule(rule: Rule, rules: RuleSet, place: dict[int, int], summaries: Summarie
         "parts": _parts(rule.class_weights, rules.classes),
         "brings": _brings(rule.values, rules) if rule.survival is None else _survives(rule.survival),
         "spread": _spread(rule.targets),
+        "line": _line(rule.prediction, rules, place),
     }
+
+
+def _line(prediction: Any, rules: RuleSet, place: dict[int, int]) -> list[Any] | None:
+    """The mean of a leaf, and for each column of its line its place on the page, slope, mean, and value if missing."""
+    if not isinstance(prediction, Line):
+        return None
+    of_column = {rules.features[feature].column: place[feature] for feature in place}
+    slopes = [[of_column.get(part.column, -1), part.slope, part.at, part.missing] for part in prediction.slopes]
+    return [prediction.mean, slopes]
 
 
 def _node(

@@ -22,6 +22,8 @@ def proof_sentences(certificate: Certificate) -> list[str]:
             f"On the training data the model makes {value} {certificate.unit_of(certificate.loss)} in {weight}{share}."
         ]
         less = "makes fewer"
+        if certificate.is_perfect:
+            sentences = [f"On the training data ({weight}) the model makes no {certificate.unit} at all."]
     elif certificate.score:
         sentences = [f"On the training data the {certificate.score} is {number(1.0 - certificate.value)}."]
         less, limit = "has a higher one", f"have one above {number(1.0 - certificate.bound)}"
@@ -39,7 +41,9 @@ def proof_sentences(certificate: Certificate) -> list[str]:
         less, limit = "costs less", f"cost less than {bound}"
     among = f" Compared were {certificate.search_space}." if certificate.search_space else ""
     if certificate.status == "optimal":
-        if certificate.cuts == "some":
+        if certificate.is_perfect:
+            sentences.append(f"No model can do better on these rows.{among}")
+        elif certificate.cuts == "some":
             sentences.append(
                 f"It is proven that no other model of its kind with the same {certificate.n_cuts:,} cut points of "
                 f"numbers {less}; {certificate.beyond_its_cuts}.{among}"
@@ -58,10 +62,13 @@ def proof_sentences(certificate: Certificate) -> list[str]:
         "stopped": "a limit on the work was reached",
         "interrupted": "it was interrupted",
     }.get(certificate.status, certificate.status)
-    sentences.append(
-        f"It is not proven to be the best: the search ended because {why}. What is proven is that no model of "
-        f"its kind can {limit}: at most {gap_words(certificate)} of the loss could be saved by a better one.{among}"
+    known = (
+        f"What is proven is that no model of its kind can {limit}: at most {gap_words(certificate)} of the loss could "
+        "be saved by a better one."
     )
+    if certificate.has_no_bound:
+        known = "Nothing is proven of how much better another one could be."
+    sentences.append(f"It is not proven to be the best: the search ended because {why}. {known}{among}")
     return sentences
 
 
@@ -96,5 +103,6 @@ def proof_facts(certificate: Certificate) -> list[tuple[str, str]]:
 def badge_words(certificate: Certificate) -> str:
     """The verdict in a few words."""
     if certificate.status == "optimal":
-        return "Proven best for its cut points" if certificate.cuts == "some" else "Proven optimal"
+        some = certificate.cuts == "some" and not certificate.is_perfect
+        return "Proven best for its cut points" if some else "Proven optimal"
     return f"Not proven optimal, gap {gap_words(certificate)}"

@@ -133,22 +133,30 @@ def probabilities(model: Any, name: str, X: Any, y: Any) -> Probabilities | None
 
 
 def size_curve(model: Any) -> dict[str, Any] | None:
-    """The losses of the cross-validation by size."""
+    """The losses of the cross-validation by size, or by the size that each price comes to."""
     results = vars(model).get("cv_results_")
-    if results is None or len(results["leaves"]) < 2:
+    if results is None or len(results["mean_test_loss"]) < 2:
         return None
     known = ~np.isnan(results["mean_test_loss"])
+    priced = "leaf_price" in results
     sizes, training, held_out, errors = (
-        results[name][known].tolist() for name in ("leaves", "mean_train_loss", "mean_test_loss", "se_test_loss")
+        results[name][known].tolist()
+        for name in ("mean_leaves" if priced else "leaves", "mean_train_loss", "mean_test_loss", "se_test_loss")
     )
     errors = [0.0 if error != error else error for error in errors]
-    chosen = len(model.rules_)
+    leaves = len(model.rules_)
+    marked = float(leaves)
     rule = "of least loss" if vars(model).get("selection") == "best" else "within one standard error of the least loss"
-    return {
-        "scene": size_scene(sizes, training, held_out, errors, chosen),
-        "sentence": f"Mean loss by size, in training and on rows held out; the one {rule} on rows held out was chosen: "
-        f"{chosen} {'leaf' if chosen == 1 else 'leaves'}.",
-    }
+    size = f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
+    sentence = f"Mean loss by size, in training and on rows held out; the one {rule} on those was chosen: {size}."
+    if priced:
+        sentence = "Mean loss in training and on rows held out by the leaves that a price of a leaf comes to on average"
+        if "leaf_price_" in vars(model):
+            price = model.leaf_price_
+            marked = sizes[int(np.argmin(np.abs(results["leaf_price"][known] - price)))]
+            sentence += f"; the price {rule} on those was chosen: {number(price)}, which gives {size} on all rows"
+        sentence += "."
+    return {"scene": size_scene(sizes, training, held_out, errors, marked), "sentence": sentence}
 
 
 def other_sizes(model: Any, lines: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:

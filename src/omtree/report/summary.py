@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omtree.data.wording import amount, counts_rows, number, text_of
+from omtree.model import line
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.text import survival_words
@@ -31,6 +32,7 @@ class Summaries:
     high: float = 1.0
     actions: bool = False
     curves: bool = False
+    ordered: bool = False
 
     @classmethod
     def of(cls, rules: RuleSet) -> Summaries:
@@ -44,14 +46,15 @@ class Summaries:
             return cls(rules.classes, rules.support or 1.0, rows, low, high if high > low else low + 1.0, actions=True)
         ends = [rule.targets.quantiles for rule in rules if rule.targets is not None]
         low, high = min((q[0] for q in ends), default=0.0), max((q[4] for q in ends), default=1.0)
-        return cls(rules.classes, rules.support or 1.0, rows, low, high if high > low else low + 1.0)
+        high = high if high > low else low + 1.0
+        return cls(rules.classes, rules.support or 1.0, rows, low, high, ordered=rules.ordered)
 
     @property
     def colours(self) -> tuple[str, ...]:
         """One colour per class shown."""
         numbers = all(isinstance(c, int | float) and not isinstance(c, bool) for c in self.classes)
         # Two classes are told apart rather than ordered, and so are actions, whatever their names.
-        ordered = numbers and len(self.classes) > 2 and not self.actions
+        ordered = (numbers or self.ordered) and len(self.classes) > 2 and not self.actions
         return class_colours(min(len(self.classes), MOST_COLOURS), ordered)
 
     def amount(self, support: float) -> str:
@@ -61,7 +64,7 @@ class Summaries:
     def short(self, rule: Rule) -> str:
         """One short line for a leaf: how sure the answer is, and of how many rows."""
         if rule.targets is not None:
-            return f"± {number(rule.targets.deviation)} · {amount(rule.support, self.rows)}"
+            return f"± {number(spread_of(rule))} · {amount(rule.support, self.rows)}"
         if rule.survival is not None:
             return f"{number(rule.survival.events)} of {amount(rule.support, self.rows)}"
         if self.actions:
@@ -167,3 +170,9 @@ class Summaries:
             Line(median, y, median, y + height, "strong", 2),
             Disc(at(targets.mean), middle, 2, "ink"),
         ]
+
+
+def spread_of(rule: Rule) -> float:
+    """How far the targets of a rule are from its answer: from its line where it has one, else from their mean."""
+    assert rule.targets is not None
+    return rule.prediction.deviation if isinstance(rule.prediction, line.Line) else rule.targets.deviation

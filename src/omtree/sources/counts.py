@@ -6,7 +6,7 @@ rows, so whoever holds some of the rows can answer for those, and the sum of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -78,7 +78,7 @@ def count_block(block: Block, sets: FeatureSets, n_codes: Sequence[int], out: Fl
 
 def count_blocks(
     n_blocks: int,
-    read: Callable[[int], Block],
+    read: Callable[[int], Iterable[Block]],
     sets: FeatureSets,
     n_codes: Sequence[int],
     n_classes: int,
@@ -91,7 +91,7 @@ def count_blocks(
     ----------
     n_blocks : int
     read : callable
-        Gives a block, by its number.
+        Gives what is counted of a block, by its number.
     sets : array of int, shape (n_sets, width)
     n_codes : sequence of int
     n_classes : int
@@ -106,7 +106,8 @@ def count_blocks(
         for index in range(lane, n_blocks, n_jobs):
             if stopped():
                 return None
-            count_block(read(index), sets, n_codes, out, n_classes)
+            for block in read(index):
+                count_block(block, sets, n_codes, out, n_classes)
         return out
 
     if n_jobs == 1:
@@ -142,10 +143,10 @@ class LocalCounts:
 
     def tables(self, sets: FeatureSets, stopped: Stopped) -> FloatArray | None:
         """See `Counts`."""
-        return count_blocks(1, lambda _: self._block, sets, self.n_codes, len(self.totals), stopped)
+        return count_blocks(1, lambda _: (self._block,), sets, self.n_codes, len(self.totals), stopped)
 
 
-class BlockCounts:
+class SpillCounts:
     """Rows in a file, of which a block a thread is in memory.
 
     Parameters
@@ -154,12 +155,47 @@ class BlockCounts:
         Closed.
     n_codes : sequence of int
         Of each feature.
-    n_classes : int
+    totals : array of float
+        What all rows add up to.
     n_jobs : int
         Threads.
     progress : callable, optional
         Told the number of rows whenever so many more were read.
     """
+
+    def __init__(
+        self,
+        spill: Spill,
+        n_codes: Sequence[int],
+        totals: FloatArray,
+        n_jobs: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.n_codes: Sequence[int] = tuple(n_codes)
+        self.totals = totals
+        self.whole = spill.whole
+        self._spill = spill
+        self._n_jobs = n_jobs
+        self._progress = progress
+
+    def tables(self, sets: FeatureSets, stopped: Stopped) -> FloatArray | None:
+        """See `Counts`."""
+        n_sums = len(self.totals)
+        return count_blocks(self._spill.n_blocks, self._read, sets, self.n_codes, n_sums, stopped, self._n_jobs)
+
+    def _read(self, index: int) -> Iterable[Block]:
+        block = self._spill.read(index)
+        if self._progress is not None:
+            self._progress(len(block.labels))
+        return self._counted(block)
+
+    def _counted(self, block: Block) -> Iterable[Block]:
+        """What is counted of a block: its rows, or each of its sums in the place of a class."""
+        raise NotImplementedError
+
+
+class BlockCounts(SpillCounts):
+    """Weights of classes: the labels of the rows."""
 
     def __init__(
         self,
@@ -169,75 +205,58 @@ class BlockCounts:
         n_jobs: int = 1,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        self.n_codes: Sequence[int] = tuple(n_codes)
-        self.totals: FloatArray = np.zeros(n_classes)
-        self.totals[: len(spill.totals)] = spill.totals
-        self.whole = spill.whole
-        self._spill = spill
-        self._n_jobs = n_jobs
-        self._progress = progress
+        totals = np.zeros(n_classes)
+        totals[: len(spill.totals)] = spill.totals
+        super().__init__(spill, n_codes, totals, n_jobs, progress)
 
-    def tables(self, sets: FeatureSets, stopped: Stopped) -> FloatArray | None:
-        """See `Counts`."""
-        n_classes = len(self.totals)
-        return count_blocks(self._spill.n_blocks, self._read, sets, self.n_codes, n_classes, stopped, self._n_jobs)
-
-    def _read(self, index: int) -> Block:
-        block = self._spill.read(index)
-        if self._progress is not None:
-            self._progress(len(block.labels))
-        return block
+    def _counted(self, block: Block) -> Iterable[Block]:
+        return (block,)
 
 
-class SummedCounts:
-    """Sums over rows in a file, of which each has a label and each label stands for some numbers.
+class SummedCounts(SpillCounts):
+    """Sums over the rows.
 
     Parameters
     ----------
-    spill : Spill
-        Closed.
-    n_codes : sequence of int
-        Of each feature.
-    numbers : array of float, shape (n_labels, n_sums)
-        What a unit of weight of each label adds to the sums; the first of these is the weight.
-    n_jobs : int
-        Threads.
-    progress : callable, optional
-        Told the number of rows whenever so many more were read.
+    spill, n_codes, totals, n_jobs, progress
+        As for `SpillCounts`.
+    sums : callable
+        Gives what the rows of a block add to each sum, shape (n_sums, n_rows); the first of these is their weight.
     """
 
     def __init__(
         self,
         spill: Spill,
         n_codes: Sequence[int],
-        numbers: FloatArray,
+        totals: FloatArray,
+        sums: Callable[[Block], FloatArray],
         n_jobs: int = 1,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        self.n_codes: Sequence[int] = tuple(n_codes)
-        self.totals: FloatArray = spill.totals @ numbers[: len(spill.totals)]
-        self.whole = spill.whole
-        self._spill = spill
-        self._numbers = numbers
-        self._n_jobs = n_jobs
-        self._progress = progress
+        super().__init__(spill, n_codes, totals, n_jobs, progress)
+        self._sums = sums
 
-    def tables(self, sets: FeatureSets, stopped: Stopped) -> FloatArray | None:
-        """See `Counts`."""
-        n_sums = len(self.totals)
-        # Every row is counted once for each sum, in the place of a class.
-        n_blocks = self._spill.n_blocks * n_sums
-        return count_blocks(n_blocks, self._read, sets, self.n_codes, n_sums, stopped, self._n_jobs)
+    @classmethod
+    def of_labels(
+        cls,
+        spill: Spill,
+        n_codes: Sequence[int],
+        numbers: FloatArray,
+        n_jobs: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> SummedCounts:
+        """Where the label of a row decides: a unit of weight of each label adds `numbers`, (n_labels, n_sums)."""
 
-    def _read(self, index: int) -> Block:
-        place, which = divmod(index, len(self.totals))
-        block = self._spill.read(place)
-        if which == 0 and self._progress is not None:
-            self._progress(len(block.labels))
-        weights = self._numbers[block.labels, which]
-        if block.weights is not None:
-            weights = weights * block.weights
-        return Block(block.codes, np.full(len(weights), which, dtype=np.uint16), weights)
+        def sums(block: Block) -> FloatArray:
+            own = numbers[block.labels].T
+            return np.asarray(own if block.weights is None else own * block.weights)
+
+        return cls(spill, n_codes, spill.totals @ numbers[: len(spill.totals)], sums, n_jobs, progress)
+
+    def _counted(self, block: Block) -> Iterable[Block]:
+        for which, weights in enumerate(self._sums(block)):
+            labels = np.full(len(weights), which, dtype=np.uint16)
+            yield Block(block.codes, labels, np.ascontiguousarray(weights))
 
 
 class ScaledCounts:

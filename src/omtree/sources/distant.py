@@ -109,8 +109,11 @@ class CountedTraining(Training):
     def totals(self, features: tuple[Feature, ...], counts: Counts) -> Table:
         """All samples as one row, of which the counts or sums are true and the codes are not."""
         codes = np.zeros((len(features), 1), dtype=np.uint8)
-        weight = np.array([self.total]) if self.target.is_number else None
-        return Table(features, codes, counts.totals[None, :], np.empty(0, dtype=np.int64), row_weight=weight)
+        priced = self.target.charges is not None
+        weight = np.array([self.total]) if self.target.is_number or priced else None
+        # What answers cost comes after the weight.
+        sums = counts.totals[None, 1:] if priced else counts.totals[None, :]
+        return Table(features, codes, sums, np.empty(0, dtype=np.int64), row_weight=weight)
 
 
 def rows_of(
@@ -133,7 +136,9 @@ def rows_of(
     if isinstance(samples, CountedTraining):
         samples = samples.merge(_alike(problem, paths))
         features = problem.table.features
-        if samples.target.is_number:
+        if samples.target.charges is not None:
+            table = samples.charged_table(features)
+        elif samples.target.is_number:
             table = samples.number_table(features, objective.sums(samples.target, samples.weight))
         else:
             table = samples.table(features)

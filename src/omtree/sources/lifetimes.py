@@ -37,12 +37,7 @@ class Lifetimes:
     @classmethod
     def of(cls, times: FloatArray, events: Flags, entry: FloatArray | None, weight: FloatArray) -> Lifetimes:
         """With the hazard of all samples."""
-        at, hazard = nelson_aalen(times, events, entry, weight)
-        steps = np.concatenate([[0.0], np.cumsum(hazard)])
-        exposure = steps[np.searchsorted(at, times, side="right")]
-        if entry is not None:
-            exposure = exposure - steps[np.searchsorted(at, entry, side="right")]
-        return cls(times, events, entry, exposure)
+        return Baseline.of(times, events, entry, weight).lifetimes(times, events, entry)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -62,6 +57,35 @@ class Lifetimes:
         """Half the deviance of each sample at the hazard of all."""
         logarithm = np.log(np.where(self.events, self.exposure, 1.0))
         return np.asarray(self.exposure - self.events - logarithm)
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """The cumulative hazard of all samples, by Nelson and Aalen.
+
+    Attributes
+    ----------
+    moments : array of float
+        Of events, in order.
+    steps : array of float
+        The cumulative hazard before the first of them, and after each.
+    """
+
+    moments: FloatArray
+    steps: FloatArray
+
+    @classmethod
+    def of(cls, times: FloatArray, events: Flags, entry: FloatArray | None, weight: FloatArray) -> Baseline:
+        """Of these samples."""
+        moments, hazard = nelson_aalen(times, events, entry, weight)
+        return cls(moments, np.concatenate([[0.0], np.cumsum(hazard)]))
+
+    def lifetimes(self, times: FloatArray, events: Flags, entry: FloatArray | None = None) -> Lifetimes:
+        """Samples, which may be others or fewer, under this hazard."""
+        exposure = self.steps[np.searchsorted(self.moments, times, side="right")]
+        if entry is not None:
+            exposure = exposure - self.steps[np.searchsorted(self.moments, entry, side="right")]
+        return Lifetimes(times, events, entry, exposure)
 
 
 def at_risk(moments: FloatArray, times: FloatArray, entry: FloatArray | None, weight: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -60,9 +60,10 @@ class Training:
         reading: Reading | None = None,
         positive: Any = None,
         costs: Any = None,
+        class_order: Sequence[Any] | None = None,
     ) -> Training:
         """Read and check what was given to the `fit` of a classifier."""
-        read = Target.of_classes(y, positive, costs)
+        read = Target.of_classes(y, positive, costs, class_order)
         columns, target, weight = _read(X, read, sample_weight, feature_kinds, reading)
         totals = np.bincount(target.labels, weights=weight, minlength=len(target.classes)).astype(np.float64)
         scale = class_scale(class_weight, target.classes, totals)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from omtree.data.columns import one_column
 from omtree.data.table import FloatArray, Table
+from omtree.sources.class_order import ClassOrder
 from omtree.sources.lifetimes import Lifetimes
+
+if TYPE_CHECKING:
+    from omtree.sources.leaf_columns import LeafColumns
 
 #: Integer labels within a range of this size are coded by a table instead of a sort.
 _SMALL_RANGE = 1 << 16
@@ -26,7 +30,8 @@ class Target:
     Attributes
     ----------
     classes : array
-        The classes, sorted, but for a positive one that comes last; empty where the target is a number.
+        The classes: in the order that was declared, else sorted but for a positive one that comes last; empty where
+        the target is a number.
     labels : array of int
         The position in `classes` of every sample's class; empty where the target is a number.
     values : array of float
@@ -42,6 +47,12 @@ class Target:
         Several numbers at once; `values` are then where a sample lies in the direction in which they differ most.
     output_weights : array of float, shape (n_targets,), or None
         What the squared distances of each of them are multiplied by.
+    regressors : array of float, shape (n_samples, n_columns), or None
+        Columns that the lines of leaves may go along, in units of their own.
+    leaf_columns : LeafColumns or None
+        What these are.
+    ordered : bool
+        Whether more than two classes go from low to high.
     """
 
     classes: npt.NDArray[Any]
@@ -52,9 +63,14 @@ class Target:
     lifetimes: Lifetimes | None = None
     outputs: FloatArray | None = None
     output_weights: FloatArray | None = None
+    regressors: FloatArray | None = None
+    leaf_columns: LeafColumns | None = None
+    ordered: bool = False
 
     @classmethod
-    def of_classes(cls, y: Any, positive: Any = None, costs: Any = None) -> Target:
+    def of_classes(
+        cls, y: Any, positive: Any = None, costs: Any = None, class_order: Sequence[Any] | None = None
+    ) -> Target:
         """Read and check labels; the positive class, where one is named, becomes the second of the two.
 
         `costs` are what the answers cost each sample, in the order of the sorted classes.
@@ -66,10 +82,9 @@ class Target:
                 "OptimalTreeRegressor if they are numbers of a quantity."
             )
         charges = None if costs is None else check_charges(costs, len(labels), classes.tolist())
-        if positive is not None and positive_first(classes, positive):
-            classes, labels = classes[::-1], 1 - labels
-            charges = None if charges is None else np.ascontiguousarray(charges[:, ::-1])
-        return cls(classes, labels, np.empty(0), charges)
+        order = ClassOrder.of(classes, y, positive, class_order)
+        charges = None if charges is None else np.ascontiguousarray(charges[:, order.places])
+        return cls(classes[order.places], order.inside(labels), np.empty(0), charges, ordered=order.ordered)
 
     @classmethod
     def of_numbers(cls, y: Any) -> Target:
@@ -117,28 +132,13 @@ class Target:
         if self.is_number:
             lifetimes = None if self.lifetimes is None else self.lifetimes.take(samples)
             outputs = None if self.outputs is None else self.outputs[samples]
-            values = self.values[samples]
-            return Target(self.classes, self.labels, values, None, None, lifetimes, outputs, self.output_weights)
+            regressors = None if self.regressors is None else self.regressors[samples]
+            return replace(
+                self, values=self.values[samples], lifetimes=lifetimes, outputs=outputs, regressors=regressors
+            )
         charges = None if self.charges is None else self.charges[samples]
         rewards = None if self.rewards is None else self.rewards[samples]
-        return Target(self.classes, self.labels[samples], self.values, charges, rewards)
-
-
-def positive_first(classes: npt.NDArray[Any], positive: Any) -> bool:
-    """Whether the positive class is the first of the two, which have to change places then.
-
-    >>> positive_first(np.array(["bad", "good"]), "bad")
-    True
-    """
-    known = classes.tolist()
-    if len(known) != 2:
-        raise ValueError(
-            f"positive={positive!r} is for a target of two classes, and y has {len(known)}; "
-            "name the class in the constraint (class_=...) instead."
-        )
-    if positive not in known:
-        raise ValueError(f"positive={positive!r} is not a class of y; it has {known[0]!r} and {known[1]!r}.")
-    return bool(known[0] == positive)
+        return replace(self, labels=self.labels[samples], charges=charges, rewards=rewards)
 
 
 def check_numbers(y: Any) -> FloatArray:

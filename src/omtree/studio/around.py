@@ -37,6 +37,7 @@ def trees_around(model: Any) -> dict[str, Any]:
                 "leaves": line["leaves"],
                 "columns": line["columns"],
                 "cost": line["cost"],
+                "gap": line["gap"],
             }
         )
     return {"sentence": str(found), "trees": trees}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from omtree.constraints.samples import MAX_GROUPS
 from omtree.data.wording import text_of
 from omtree.studio.source import Source
 from omtree.studio.wishes import MOST_DEPTH, OBJECTIVES
@@ -35,12 +36,12 @@ _FOR_CLASSES: list[dict[str, Any]] = [
     {
         "type": "statistical_parity",
         "title": "Parity of answers",
-        "fields": [_one("group", "between groups of", "columns"), _share("tolerance", "difference at most", 0.1)],
+        "fields": [_one("group", "between groups of", "groups"), _share("tolerance", "difference at most", 0.1)],
     },
     {
         "type": "equal_opportunity",
         "title": "Parity of recall",
-        "fields": [_one("group", "between groups of", "columns"), _share("tolerance", "difference at most", 0.1)],
+        "fields": [_one("group", "between groups of", "groups"), _share("tolerance", "difference at most", 0.1)],
     },
 ]
 _FOR_ALL: list[dict[str, Any]] = [
@@ -77,24 +78,27 @@ _FOR_ALL: list[dict[str, Any]] = [
 def page_facts(source: Source) -> dict[str, Any]:
     """What the page knows of the table: names and kinds, no rows."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
+    # Only columns of few values are groups to compare.
+    groups = [name for name in source.columns if 2 <= pc.count_distinct(source.X[name]).as_py() <= MAX_GROUPS]
     numbers = [
         str(field.name)
         for field in source.X.schema
         if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
     ]
-    two = source.task == "classification"
+    lists = {"columns": source.columns, "numbers": numbers, "groups": groups}
+    offered = [*(_FOR_CLASSES if source.task == "classification" else []), *_FOR_ALL]
     return {
+        **lists,
         "name": source.name,
         "target": source.target,
         "task": source.task,
         "rows": len(source.y),
-        "columns": source.columns,
-        "numbers": numbers,
         "classes": [{"value": label, "text": text_of(label)} for label in source.classes],
         "objectives": list(OBJECTIVES[source.task]),
         "most_depth": MOST_DEPTH,
         "tested": source.test is not None,
         "notes": list(source.notes),
-        "cards": [*(_FOR_CLASSES if two else []), *_FOR_ALL],
+        "cards": [card for card in offered if all(lists.get(field.get("of"), True) for field in card["fields"])],
     }

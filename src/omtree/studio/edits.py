@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from omtree.data.table import Feature
 from omtree.data.wording import text_of
@@ -11,7 +14,9 @@ from omtree.export.logic import members
 from omtree.model.tree import Tree, TreeNode
 
 #: What can be done to a node.
-ACTIONS = ("lock", "ban", "change", "collapse", "answer", "grow")
+ACTIONS = ("lock", "ban", "change", "move", "collapse", "answer", "grow")
+#: Most cuts that can be given to one node.
+_MOST_CUTS = 8
 
 
 def with_edit(
@@ -26,11 +31,11 @@ def with_edit(
     tree : Tree
     node : int
         Its position in ``tree.nodes``.
-    action : {"lock", "ban", "change", "collapse", "answer", "grow"}
-        Keep its question and cuts; never ask about a column from here on; ask about another column; make it a leaf;
-        say what the leaf answers; do not leave it a leaf.
+    action : {"lock", "ban", "change", "move", "collapse", "answer", "grow"}
+        Keep its question and cuts; never ask about a column from here on; ask about another column; cut its column
+        elsewhere; make it a leaf; say what the leaf answers; do not leave it a leaf.
     value : object
-        The column, or the class.
+        The column, the cuts, or the class.
     """
     if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < len(tree.nodes):
         raise ValueError(f"There is no node {node!r} in the tree.")
@@ -50,6 +55,7 @@ def edit_words(tree: Tree, node: int, action: str, value: Any) -> str:
         "lock": f"keep {asked}",
         "ban": f"not {value} from here on",
         "change": f"ask about {value}",
+        "move": f"cut {asked} at {value}",
         "collapse": "end",
         "grow": "ask one more question",
         "answer": f"answer {value}",
@@ -71,6 +77,10 @@ def _wanted(tree: Tree, node: TreeNode, action: str, value: Any) -> dict[str, An
             return {"without": [value]}
         case "change":
             return {"split": value}
+        case "move":
+            if node.feature is None or tree.rules.features[node.feature].thresholds is None:
+                raise ValueError("Only a question about a number has cuts that can be moved.")
+            return {"split": names[node.feature], "at": _cuts(value, tree.rules.features[node.feature])}
         case "collapse":
             return {"leaf": True}
         case "grow":
@@ -81,6 +91,33 @@ def _wanted(tree: Tree, node: TreeNode, action: str, value: Any) -> dict[str, An
                 raise ValueError(f"There is no class {value!r} to answer.")
             return {"answer": known[0]}
     raise ValueError(f"{action!r} is nothing that can be done to a node; use one of {', '.join(ACTIONS)}.")
+
+
+def cuts_of(tree: Tree, node: TreeNode) -> str | None:
+    """Where a node cuts its column, as a person may write it; None where it asks about no number."""
+    if node.feature is None or tree.rules.features[node.feature].thresholds is None:
+        return None
+    cuts = _split(tree, node)[0]["at"]
+    if tree.rules.features[node.feature].unit == "date":
+        moments = [str(np.datetime64(0, "s") + np.timedelta64(round(86_400 * cut), "s")) for cut in cuts]
+        return ", ".join(moment.removesuffix("T00:00:00") for moment in moments)
+    return ", ".join(map(text_of, cuts))
+
+
+def _cuts(value: Any, feature: Feature) -> list[Any]:
+    """The cuts in a text with commas or blanks between them."""
+    cuts: list[Any] = str(value).replace(",", " ").split()
+    if feature.unit != "date":
+        try:
+            cuts = sorted({float(part) for part in cuts})
+        except ValueError:
+            cuts = []
+    if not 1 <= len(cuts) <= _MOST_CUTS or not all(isinstance(cut, str) or math.isfinite(cut) for cut in cuts):
+        example = "2024-01-31" if feature.unit == "date" else "3.5, 7"
+        raise ValueError(
+            f"{value!r} are no cuts of {feature.name!r}; use 1 to {_MOST_CUTS} of them, such as {example}."
+        )
+    return cuts
 
 
 def _path(tree: Tree, node: TreeNode) -> list[TreeNode]:

@@ -17,6 +17,7 @@ from omtree.report.sections import constraint_words, outline, size_curve
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words
+from omtree.studio.edits import cuts_of
 from omtree.studio.source import Source
 
 
@@ -102,6 +103,7 @@ def _nodes(model: Any) -> list[dict[str, Any]]:
                 "depth": node.depth,
                 "words": "all rows" if condition is None else condition_words(condition, features[condition.feature]),
                 "column": None if split is None else split.name,
+                "cuts": cuts_of(tree, node),
                 "rows": summaries.amount(node.support),
                 "loss": number(losses[node.index]),
                 "answer": None if rule is None else answer(rule.prediction, tree.rules.classes),

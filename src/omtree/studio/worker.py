@@ -21,7 +21,7 @@ from omtree.studio.view import view_of
 from omtree.studio.wishes import Wishes
 
 #: Seconds until the first tree is shown, whatever it is; of more rows than these it takes longer to read them.
-QUICK, QUICKLY_READ = 0.15, 250_000
+QUICK, QUICKLY_READ = 0.08, 125_000
 _FOLDS = 5
 _NO_TIME = (
     "The time did not suffice to find out what to expect of each size on new rows; start the studio with a larger "

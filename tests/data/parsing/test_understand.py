@@ -98,10 +98,10 @@ def test_the_user_decides():
     plain = understand(frame, reading=Reading(guess=False))
     assert plain.names == tuple(MESSY)
     assert plain.kinds == ("numeric", *["nominal"] * 8)
-    more = understand(pd.DataFrame({"x": ["1", "2", "unknown"]}), reading=Reading(missing=("unknown",)))
+    more = understand(pd.DataFrame({"x": ["1", "2", "refused"]}), reading=Reading(missing=("refused",)))
     assert np.isnan(more[0].values[2])
-    nearly = understand(pd.DataFrame({"x": [*map(str, range(0, 40, 2)), "unknown"]}))
-    assert "because of cells such as 'unknown'" in nearly.readings[0].notes[0]
+    nearly = understand(pd.DataFrame({"x": [*map(str, range(0, 40, 2)), "refused"]}))
+    assert "because of cells such as 'refused'" in nearly.readings[0].notes[0]
 
 
 def test_something_is_left():
@@ -113,3 +113,38 @@ def test_options_that_make_no_sense():
     """A decimal sign that is none is refused."""
     with pytest.raises(ValueError, match=r"decimal=';' is not possible; use '.', ',' or None"):
         Reading(decimal=";")
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["12,5", "k. A.", "3,25", "keine Angabe"], [12.5, np.nan, 3.25, np.nan]),
+        (["1", "n.d.", "2", "S/O "], [1.0, np.nan, 2.0, np.nan]),
+        (["#DIV/0!", "4.5", "unknown", "6"], [np.nan, 4.5, np.nan, 6.0]),
+    ],
+)
+def test_words_among_numbers_mean_missing(cells, numbers):
+    """Where all other cells are numbers, words for "not known" in several languages are missing, and that is said."""
+    columns = understand([[cell, "x" if row % 2 else "y"] for row, cell in enumerate(cells)])
+    np.testing.assert_array_equal(columns[0].values, numbers)
+    reading = columns.readings[0]
+    assert reading.how == "number"
+    assert any("mean missing" in note for note in reading.notes)
+    # New rows may have another of these words, which training did not have.
+    rows = [["unbekannt", "x"], [next(cell for cell in cells if cell[0].isdigit()), "x"]]
+    again = read_again(rows, columns.readings, {0, 1}, by_name=False)
+    assert np.isnan(again[0].values).tolist() == [True, False]
+
+
+def test_words_among_texts_are_values():
+    """Beside other texts the same words are values: a country, an answer, a size."""
+    for cells in (["SO", "ND", "CA", "TX"], ["unknown", "yes", "no", "yes"], ["n.d.", "12", "many", "3"]):
+        column = understand([[cell, row] for row, cell in enumerate(cells)])[0]
+        assert column.kind == "nominal"
+        assert set(column.levels) == set(cells)
+    # A column of nothing else stays what it is.
+    column = understand([["unknown", 1], ["missing", 2]])[0]
+    assert column.levels == ("missing", "unknown")
+    dates = understand([["2024-01-05", 1], ["k.A.", 2], ["2024-03-09", 3]])
+    assert dates.readings[0].how == "moment"
+    assert np.isnan(dates[0].values[1])

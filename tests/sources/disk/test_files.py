@@ -15,7 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-import omtree.sources.disk.disk_columns
+import omtree.sources.disk.goals
 from helpers.disk_tables import COLUMNS, PLAIN, assert_same_model, table, write_parquet
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, scan
 from omtree.cli.tables import FileOptions, read_table
@@ -281,6 +281,6 @@ def test_more_than_fits_is_refused_where_it_must(
         OptimalTreeClassifier(feature_order="importance").fit(scan(path, "y", columns=COLUMNS))
     with pytest.raises(ValueError, match=r"or sums of the target \('squared', 'poisson'\): raise memory_limit, or"):
         OptimalTreeRegressor(objective="absolute").fit(scan(path, "amount", columns=COLUMNS))
-    monkeypatch.setattr(omtree.sources.disk.disk_columns, "MAX_TARGETS", 100)
+    monkeypatch.setattr(omtree.sources.disk.goals, "MAX_TARGETS", 100)
     with pytest.raises(ValueError, match=r"rows of a numeric target need about .* raise memory_limit"):
         OptimalTreeRegressor().fit(scan(path, "amount", columns=COLUMNS))

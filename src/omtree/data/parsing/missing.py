@@ -11,6 +11,27 @@ MISSING_WORDS = (
 )  # fmt: skip
 
 
+#: What people write among numbers or dates where they have none, in small letters without points and blanks. A column
+#: of other texts may mean something by them, so that they are values there.
+AMONG_NUMBERS = frozenset(
+    {
+        *("missing", "unknown", "notavailable", "notapplicable", "nodata", "na"),
+        *("ka", "keineangabe", "keineangaben", "oa", "ohneangabe", "unbekannt", "fehlt", "entfällt", "nv", "nb"),
+        *("nd", "n/d", "nc", "n/c", "so", "s/o", "sd", "s/d", "sansobjet", "inconnu", "nonrenseigné", "nondisponible"),
+        *("sindato", "sindatos", "nodisponible", "desconocido", "nondisponibile", "sconosciuto", "onbekend"),
+    }
+)
+
+
+def mean_no_number(levels: Iterable[str]) -> frozenset[str]:
+    """Those of the texts that mean missing where all others are numbers or dates.
+
+    >>> sorted(mean_no_number(["12", "k. A.", "S/O", "#DIV/0!", "yes"]))
+    ['#DIV/0!', 'S/O', 'k. A.']
+    """
+    return frozenset(level for level in levels if _bare(level) in AMONG_NUMBERS or level.strip() in _FAULTS)
+
+
 def missing_words(levels: Iterable[str], more: Collection[str] = (), *, signs: bool = True) -> frozenset[str]:
     """Those of the texts, blanks around them aside, that mean missing.
 
@@ -46,5 +67,11 @@ def _has_letters(text: str) -> bool:
     return text.isalnum() or any(map(str.isalnum, text))
 
 
+def _bare(text: str) -> str:
+    return "".join(text.lower().replace(".", "").split())
+
+
+#: What spreadsheets write where a formula has no result.
+_FAULTS = frozenset({"#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#WERT!", "#BEZUG!", "#ZAHL!"})
 _ALL = frozenset(MISSING_WORDS)
 _WITHOUT_SIGNS = frozenset(word for word in MISSING_WORDS if not word or _has_letters(word))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from omtree.data.column import Column
-from omtree.data.parsing.missing import missing_words
+from omtree.data.parsing.missing import mean_no_number, missing_words
 from omtree.data.parsing.moments import WEEKDAYS, MomentFormat, Part, part_of
 from omtree.data.parsing.number_texts import Decimal, NumberFormat
 
@@ -110,7 +110,8 @@ class ColumnReading:
         """Those of the texts that mean missing."""
         if self.words == "none":
             return frozenset()
-        return missing_words(texts, self.missing, signs=self.words == "all")
+        known = missing_words(texts, self.missing, signs=self.words == "all")
+        return known | mean_no_number(texts) if self.how in ("number", "moment") else known
 
     def _present(self, raw: Column) -> Column:
         """The column with texts that mean missing as missing cells."""

@@ -11,7 +11,7 @@ import numpy as np
 from omtree.data.column import Column, Columns
 from omtree.data.columns import KindChoice, RawColumns, as_kind, kind_choices, raw_columns
 from omtree.data.parsing.ids import names_its_rows
-from omtree.data.parsing.missing import missing_words, signs_are_values
+from omtree.data.parsing.missing import mean_no_number, missing_words, signs_are_values
 from omtree.data.parsing.moments import MomentFormat, Part, find_moments, part_of
 from omtree.data.parsing.number_texts import Decimal, NumberFormat, NumberFormats, find_formats
 from omtree.data.parsing.reading import ColumnReading, Reading
@@ -102,6 +102,7 @@ def _readings(raw: RawColumns, choices: Mapping[int, KindChoice], wanted: Readin
     texts: dict[int, list[str]] = {}
     words: dict[int, frozenset[str]] = {}
     signs: dict[int, bool] = {}
+    besides: dict[int, tuple[str, ...]] = {}
     for position, column in enumerate(raw.columns):
         if not _is_text(column) or (position in choices and choices[position] != "numeric"):
             continue
@@ -112,6 +113,14 @@ def _readings(raw: RawColumns, choices: Mapping[int, KindChoice], wanted: Readin
         words[position] = missing_words(column.levels, wanted.missing, signs=signs[position])
         texts[position] = [level for level in column.levels if level not in words[position]]
         formats[position] = find_formats(texts[position])
+        if not formats[position].formats:
+            # Words that mean missing where all others are numbers or dates; elsewhere they are values.
+            absent = mean_no_number(texts[position])
+            others = [text for text in texts[position] if text not in absent]
+            if absent and others and (find_formats(others).formats or find_moments(others, wanted.day_first)):
+                words[position] |= absent
+                besides[position] = tuple(sorted({text.strip() for text in absent}))
+                texts[position], formats[position] = others, find_formats(others)
     decimal = wanted.decimal or _common_decimal(formats.values())
     readings = []
     for position, column in enumerate(raw.columns):
@@ -132,7 +141,7 @@ def _readings(raw: RawColumns, choices: Mapping[int, KindChoice], wanted: Readin
             column.name,
             choice=_fixed(choice),
             words="all" if signs[position] else "letters",
-            missing=wanted.missing,
+            missing=(*wanted.missing, *besides.get(position, ())),
             notes=_missing_note(column, words[position]),
         )
         readings.append(_of_texts(known, column, texts[position], formats[position], decimal, wanted))

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.engines.reductions.labelled_leaves import Codes, LabelledLeaves, Rows, Tested
 from omtree.engines.trees.splits import Splits, family_of, order_of, widen
 from omtree.problem.graph import Condition
-from omtree.problem.judge import make_judge
-from omtree.problem.limits import PathShape, Predicate
 from omtree.problem.problem import Node, Problem
 from omtree.problem.rule_sums import ROUNDING, too_many_rules
 
@@ -30,11 +28,6 @@ MOST_NODES = 30_000
 MOST_SUBTREES = 1_000_000
 #: Most sums of two subtrees that are compared at once.
 MOST_PAIRS = 4_000_000
-
-Rows = npt.NDArray[np.uint32]
-Codes = tuple[int, ...]
-#: Feature -> codes, in the order of the tests.
-Tested = dict[int, Codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +90,7 @@ class _Fronts:
         self.max_children = max_children
         self.binary = binary
         self.deadline = deadline
-        # What a rule costs under each label, where that is allowed.
-        self._predicates = [_only(label, problem.limits.predicate) for label in range(problem.loss.n_labels)]
-        self._judges: list[_native.RuleJudge] = [
-            make_judge(replace(problem, limits=replace(problem.limits, predicate=allows)))
-            for allows in self._predicates
-        ]
-        self._values = [problem.table.statistics @ row.coefficient for row in problem.model_limits]
-        self._ordered = problem.limits.shape != PathShape()
+        self._labelled = LabelledLeaves(problem)
         self._nodes: dict[Any, _Front] = {}
         self._leaves: dict[Any, _Front] = {}
         self._kept = 0
@@ -112,7 +98,7 @@ class _Fronts:
 
     def at(self, tested: Tested, rows: Rows, depth: int) -> _Front:
         """All subtrees worth having below these tests."""
-        key = (self._key(tested), depth)
+        key = (self._labelled.key(tested), depth)
         if key not in self._nodes:
             if self.deadline.expired:
                 raise _OutOfTime
@@ -127,22 +113,13 @@ class _Fronts:
             self._kept += len(best.plans)
         return self._nodes[key]
 
-    def _key(self, tested: Tested) -> Any:
-        return tuple(tested.items()) if self._ordered else frozenset(tested.items())
-
     def _leaf(self, tested: Tested, rows: Rows) -> _Front:
-        key = self._key(tested)
+        key = self._labelled.key(tested)
         if key not in self._leaves:
-            conditions = list(tested.items())
-            vectors, plans = [], []
-            for label, judge in enumerate(self._judges):
-                loss, _ = judge.judge(rows, conditions)
-                if math.isfinite(loss):
-                    counted = [float(values[rows, label].sum()) for values in self._values]
-                    counted += [part.number(conditions, rows, label) for part in self.problem.sums]
-                    vectors.append([loss, 1.0, *(-number for number in counted)])
-                    plans.append(label)
-            self._leaves[key] = _Front(np.array(vectors).reshape(len(plans), self._width), plans)
+            found = self._labelled.of(tested, rows)
+            vectors = [[leaf.loss, 1.0, *(-number for number in leaf.sums)] for leaf in found]
+            numbers = np.array(vectors).reshape(len(found), self._width)
+            self._leaves[key] = _Front(numbers, [leaf.label for leaf in found])
         return self._leaves[key]
 
     def _split(self, level: Any, tested: Tested, rows: Rows, depth: int) -> Iterator[_Front]:
@@ -218,15 +195,6 @@ class _Fronts:
         )
         # Under sums a node has no label of its own as a leaf; nothing reads this one.
         return Node(branches[0][1].label, branches)
-
-
-def _only(label: int, predicate: Predicate | None) -> Predicate:
-    """What allows rules of one label, and of these only the ones that the predicate allows."""
-
-    def allowed(conditions: Sequence[tuple[int, Codes]], rows: Rows, own: int) -> bool:
-        return own == label and (predicate is None or predicate(conditions, rows, own))
-
-    return allowed
 
 
 def _next_parts(family: str, line: Sequence[int], missing: int | None, done: frozenset[int]) -> Iterator[Codes]:

@@ -33,7 +33,9 @@ def row_floors(problem: Problem, judge: _native.RuleJudge) -> FloatArray:
     if isinstance(loss, HazardLoss):
         exposed = problem.table.statistics[:, 1:]
         if (exposed[:, 0] > 0).all():
-            return _by_interval(floor, *_moments(MomentLoss("poisson"), exposed))
+            # Events in parts of those expected are counts over the exposure, or numbers that weigh so much.
+            of_parts = MomentLoss("poisson" if loss.kind == "hazard" else "squared")
+            return _by_interval(floor, *_moments(of_parts, exposed))
         return floor
     if isinstance(loss, MomentLoss):
         return _by_interval(floor, *_moments(loss, problem.table.statistics))

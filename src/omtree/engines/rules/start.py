@@ -17,7 +17,15 @@ from omtree.engines.rules.pool import ColumnPool
 from omtree.engines.trees.general import solve_general
 from omtree.engines.trees.search import solve as search_trees
 from omtree.problem.graph import Condition
-from omtree.problem.losses import HazardLoss, ImpurityLoss, LinearLoss, MomentLoss, SampleLoss, SquaresLoss
+from omtree.problem.losses import (
+    HazardLoss,
+    ImpurityLoss,
+    LinearLoss,
+    LinesLoss,
+    MomentLoss,
+    SampleLoss,
+    SquaresLoss,
+)
 from omtree.problem.problem import Path, Problem, leaves_of
 
 #: Share of the time (with the paper's method: a smaller one), and most time, in which the tree search may look for a
@@ -158,7 +166,7 @@ def _grow(problem: Problem, ranked: npt.NDArray[np.float32], limits: dict[str, A
     if isinstance(loss, SquaresLoss):
         weight, totals = statistics[:, 0], statistics[:, 1:-1]
         return DecisionTreeRegressor(**limits).fit(ranked, totals / weight[:, None], sample_weight=weight)
-    if isinstance(loss, MomentLoss):
+    if isinstance(loss, MomentLoss | LinesLoss):
         weight, total = statistics[:, 0], statistics[:, 1]
         return DecisionTreeRegressor(**limits).fit(ranked, total / weight, sample_weight=weight)
     if isinstance(loss, SampleLoss):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ ROOM = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Nearby:
+class TreeList:
     """Trees in the order of their losses.
 
     Attributes
@@ -40,9 +41,9 @@ class Nearby:
         Whether the time sufficed; if not, they are what was complete by then.
     overflow : bool
         Whether there was no room for all.
-    exhausted : bool
-        Whether there are no other trees.
     interrupted : bool
+    tree : callable
+        The `i`-th tree.
     """
 
     losses: FloatArray
@@ -51,20 +52,24 @@ class Nearby:
     reached: float
     finished: bool
     overflow: bool
-    exhausted: bool
     interrupted: bool
-    _packed: Sequence[Any] = field(repr=False)
-    _problem: Problem = field(repr=False)
+    tree: Callable[[int], Node] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.losses)
 
-    def tree(self, i: int) -> Node:
-        """The `i`-th tree."""
-        columns = [level.position for level in self._problem.graph.levels]
-        tree = unpack(self._packed[i], columns, self._problem.table.features, self._problem.graph.categories)
-        assert tree is not None
-        return with_given_parts(tree, self._problem)
+
+@dataclass(frozen=True, eq=False)
+class Nearby(TreeList):
+    """What the kernel lists.
+
+    Attributes
+    ----------
+    exhausted : bool
+        Whether there are no other trees.
+    """
+
+    exhausted: bool
 
 
 def nearby(
@@ -126,20 +131,94 @@ def nearby(
         raise ValueError("Trees in the order of their losses know no constraints over the whole model; remove them.")
     if not problem.graph.levels:
         raise ValueError("No column varies, so that there is one tree only.")
-    task = problem_task(
+    found = _asked(
         problem,
+        Labelled(),
+        n=n,
+        known=known,
+        bound=bound,
+        cap=cap,
+        trivial=trivial,
+        shapes=shapes,
+        room=room,
         splits=splits,
         max_children=max_children,
         cache_mb=cache_mb,
         deadline=deadline,
         use_bounds=use_bounds,
         use_cache=use_cache,
-        forced=problem.limits.forced,
     )
-    found = _native.nearby_trees(
+    return found[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Whether, and which, trees with every label of their leaves are listed.
+
+    Attributes
+    ----------
+    wanted : bool
+    by_conditions : bool
+        Whether the same rows by other conditions are another leaf.
+    missed : array of float, shape (n_demands, n_strata, n_labels)
+        By how much a unit of a stratum in a leaf of a label misses what it could give to a demand.
+    slack : array of float, shape (n_demands,)
+        How much may be missed in all.
+    """
+
+    wanted: bool = False
+    by_conditions: bool = False
+    missed: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    slack: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+def labelled_trees(
+    problem: Problem, cap: float, labelled: Labelled, *, trivial: bool = False, room: int = ROOM, **options: Any
+) -> tuple[Nearby, npt.NDArray[np.uint64], FloatArray]:
+    """All trees that cost at most so much and meet the demands, each with every label that its leaves may have.
+
+    A split into leaves is left out where one leaf in its place does as well in the loss and for all demands, unless
+    trivial ones are wanted. Trees of equal leaves and labels are one, but for which leaves are children of one node.
+
+    Returns
+    -------
+    Nearby
+    array of int
+        Marks by which sets of leaves are known again, whatever the labels.
+    array of float, shape (n_trees, n_demands)
+        How much each tree misses.
+    """
+    return _asked(
+        problem,
+        replace(labelled, wanted=True),
+        n=None,
+        known=cap,
+        bound=-math.inf,
+        cap=cap,
+        trivial=trivial,
+        shapes=True,
+        room=room,
+        **options,
+    )
+
+
+def _asked(
+    problem: Problem,
+    labelled: Labelled,
+    *,
+    n: int | None,
+    known: float,
+    bound: float,
+    cap: float,
+    trivial: bool,
+    shapes: bool,
+    room: int,
+    **options: Any,
+) -> tuple[Nearby, npt.NDArray[np.uint64], FloatArray]:
+    answer = _native.nearby_trees(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         make_judge(_with_marks(problem)),
-        task,
+        problem_task(problem, forced=problem.limits.forced, **options),
         most_trees=sys.maxsize * 2 + 1 if n is None else n,
         known=float(known),
         bound=float(bound),
@@ -147,9 +226,24 @@ def nearby(
         trivial=trivial,
         shapes=shapes,
         room=room,
+        leaf_price=problem.leaf_price,
+        labelled=labelled.wanted,
+        by_conditions=labelled.by_conditions,
+        n_strata=labelled.missed.shape[1],
+        missed=labelled.missed.ravel().tolist(),
+        slack=labelled.slack.tolist(),
     )
-    losses, leaves, marks, packed, reached, finished, overflow, exhausted, interrupted = found
-    return Nearby(losses, leaves, marks, reached, finished, overflow, exhausted, interrupted, packed, problem)
+    losses, leaves, marks, packed, reached, finished, overflow, exhausted, interrupted, row_marks, missed = answer
+    tree = partial(_unpacked, packed, problem)
+    found = Nearby(losses, leaves, marks, reached, finished, overflow, interrupted, tree, exhausted)
+    return found, row_marks, missed.reshape(len(losses), len(labelled.slack)) if labelled.wanted else missed
+
+
+def _unpacked(packed: _native.PackedTrees, problem: Problem, i: int) -> Node:
+    columns = [level.position for level in problem.graph.levels]
+    tree = unpack(packed[i], columns, problem.table.features, problem.graph.categories)
+    assert tree is not None
+    return with_given_parts(tree, problem)
 
 
 def _with_marks(problem: Problem) -> Problem:

@@ -26,6 +26,8 @@ from omtree.problem.problem import Node, Problem
 
 #: Random changes without a gain after which a search ends.
 PATIENCE = 60
+#: The same where only time ends it.
+ENDLESS = 2**31 - 1
 #: Single values of a nominal feature with more codes than this are no tests of their own.
 _MAX_SINGLES = 24
 

@@ -213,7 +213,7 @@ def solve_counts(
         Its features are those of the graph, in the order of ``graph.features``.
     graph : FeatureGraph
     loss : Loss
-        One that adds up; the counts are the sums it is made of.
+        One that adds up; the counts are the sums it is made of, after the weight where that is none of them.
     max_depth, max_leaves : int
     min_support : float
     splits, max_children, n_jobs, cache_mb, deadline, every_size
@@ -241,10 +241,13 @@ def solve_counts(
         every_size=every_size,
         report=report,
     )
+    formula = _formula(loss)
+    if len(counts.totals) == formula[1] + 1:
+        formula = _after_weight(formula)
     answer = _native.search_tables(
         lambda sets, stopped: counts.tables(position[sets], stopped),
         np.ascontiguousarray(counts.totals, dtype=np.float64),
-        _formula(loss),
+        formula,
         task,
         table_bytes=int(table_mb * 2**20),
         whole=counts.whole,
@@ -259,9 +262,14 @@ def sums_and_formula(problem: Problem) -> tuple[FloatArray, Formula]:
     sums = np.ascontiguousarray(table.statistics, dtype=np.float64)
     if table.row_weight is not None and n_weights == n_sums:
         # The statistics are not weights, so that these come before them, at no cost.
-        sums = np.column_stack([table.row_weight, sums])
-        return sums, (name, n_sums + 1, 1, n_labels, np.concatenate([np.zeros(n_labels), costs]))
+        return np.column_stack([table.row_weight, sums]), _after_weight((name, n_sums, n_weights, n_labels, costs))
     return sums, (name, n_sums, n_weights, n_labels, costs)
+
+
+def _after_weight(formula: Formula) -> Formula:
+    """Where statistics are not weights, and these come before them, at no cost."""
+    name, n_sums, _, n_labels, costs = formula
+    return name, n_sums + 1, 1, n_labels, np.concatenate([np.zeros(n_labels), costs])
 
 
 def _formula(loss: Loss) -> Formula:

@@ -116,4 +116,6 @@ def solution_of(
     if math.isinf(losses[-1]) and (finished or leaf_decides):
         status = "infeasible"
     seconds = time.monotonic() - started
+    # A loss that is added up again in another order may be less by rounding.
+    bound = min(bound, losses[-1])
     return TreeSolution(trees, np.array(losses), status, bound, interrupted, seconds, subproblems, hits, entries)

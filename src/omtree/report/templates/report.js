@@ -51,8 +51,16 @@
     return { codes, ...(data.walks ? walk(codes) : nearest(codes)) };
   }
 
+  // What a rule says of a row: its answer, or the number that its line comes to.
+  function saidOf(rule, values) {
+    if (!rule.line || rule.line[1].some(([place]) => place < 0)) return rule.answer;
+    const parts = rule.line[1].map(([place, slope, at, missing]) => slope * ((values[place] ?? missing) - at));
+    const number = parts.reduce((sum, part) => sum + part, rule.line[0]);
+    return number.toLocaleString("en", { maximumSignificantDigits: 5 });
+  }
+
   window.omtree = {
-    predict: (values) => data.rules[answerFor(values).rule].answer,
+    predict: (values) => saidOf(data.rules[answerFor(values).rule], values),
     apply: (values) => answerFor(values).rule,
   };
 
@@ -425,7 +433,8 @@
     }
     const found = answerFor(values);
     const rule = data.rules[found.rule];
-    result.append(make("p", { class: "hint" }, "The model says"), make("p", { class: "says" }, rule.answer));
+    result.append(make("p", { class: "hint" }, "The model says"), make("p", { class: "says" }, saidOf(rule, values)));
+    if (rule.line && rule.line[1].length) result.append(make("p", { class: "hint" }, `by the line ${rule.answer}`));
     if (rule.parts.length) result.append(partsTable(rule.parts));
     if (rule.brings.length) result.append(pairsTable(rule.brings));
     const spread = Object.fromEntries(rule.spread);

@@ -9,20 +9,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from omtree import _native
 from omtree.data.column import Column, Columns
 from omtree.data.columns import KindChoice, kind_choices, not_a_date, read_columns
 from omtree.data.summaries import ColumnSummary
 from omtree.data.table import FloatArray
 from omtree.sources.disk.files import TypedColumn, quoted
+from omtree.sources.disk.goals import Goal, Task, read_goal
 from omtree.sources.disk.rows import Rows, position_of
 from omtree.sources.disk.scan import Scan
-from omtree.sources.target import MAX_CLASSES, Target, check_numbers, class_scale, encode_labels
+from omtree.sources.target import class_scale
 
 #: A column with more different texts than this is more likely a name or a key than a category.
 MAX_LEVELS = 1_000_000
-#: Most different values of a numeric target whose rows do not fit into memory: labels in a file have two bytes.
-MAX_TARGETS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,28 +62,19 @@ class Contents:
     n_rows : int
     fields : tuple of Field
         Of the columns to predict from.
-    target : Target
-        Its labels are empty; its values are there, unless `levels` stand for them.
-    label : str
-        The position of a row's class, or its target, in SQL.
+    goal : Goal
+        The target.
     weight : str
         The weight of a row in SQL.
-    totals : array of float
-        Weight of each class, or of all rows where the target is a number.
-    levels : array of float or None
-        The different values of a numeric target that does not fit into memory row by row, in order.
     """
 
     n_rows: int
     fields: tuple[Field, ...]
-    target: Target
-    label: str
+    goal: Goal
     weight: str
-    totals: FloatArray
-    levels: FloatArray | None = None
 
 
-def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice] | None, *, numbers: bool) -> Contents:
+def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice] | None, task: Task) -> Contents:
     """Look at every column once.
 
     Parameters
@@ -94,8 +83,7 @@ def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice
     scan : Scan
     feature_kinds : mapping, optional
         As in `read_columns`.
-    numbers : bool
-        Whether the target is a number.
+    task : {"classification", "regression", "survival", "policy"}
     """
     typed = _chosen(rows, scan)
     weight = "1" if scan.weight is None else f"{quoted(scan.weight)}::DOUBLE"
@@ -104,19 +92,8 @@ def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice
         raise ValueError(f"{rows.name} has no rows.")
     if scan.weight is not None:
         _check_weights(rows, rows.columns[scan.weight], weight, n_rows)
-    goal = rows.columns[scan.target]
-    if goal.family in ("time", "other"):
-        raise ValueError(f"The target {scan.target!r} holds {goal.kind}; give classes or numbers.")
-    target_levels: FloatArray | None = None
-    if numbers:
-        size = n_rows * (2 * len(typed) + 80)
-        if size > rows.table_memory:
-            needed = size * rows.memory / rows.table_memory
-            target, label, totals, target_levels = _level_target(rows, goal, weight, n_rows, needed)
-        else:
-            target, label, totals = _number_target(rows, goal, weight)
-    else:
-        target, label, totals = _class_target(rows, goal, weight, n_rows)
+    targets = [rows.columns[name] for name in scan.targets]
+    goal = read_goal(rows, targets, weight, task, n_rows, n_rows * (2 * len(typed) + 80))
     choices = kind_choices(feature_kinds, [column.name for column in typed])
     levels: dict[int, Field] = {}
     cells: dict[int, str] = {}
@@ -132,15 +109,16 @@ def read_contents(rows: Rows, scan: Scan, feature_kinds: Mapping[Any, KindChoice
         if choice == "numeric" or (is_number and choice is None):
             cells[place] = column.expression if is_number else _as_number(rows, column)
         else:
-            levels[place] = level_field(rows, column, choice, label, weight, numbers=numbers)
+            levels[place] = level_field(rows, column, choice, goal, weight)
     found = _number_fields(rows, {place: (typed[place].name, cell) for place, cell in cells.items()}, n_rows)
     fields = tuple(levels[place] if place in levels else found[place] for place in range(len(typed)))
-    return Contents(n_rows, fields, target, label, weight, totals, target_levels)
+    return Contents(n_rows, fields, goal, weight)
 
 
 def _chosen(rows: Rows, scan: Scan) -> list[TypedColumn]:
     """The columns to predict from."""
-    others = [("the target", scan.target), ("the weights", scan.weight), *(("groups", name) for name in scan.groups)]
+    others: list[tuple[str, str | None]] = [("the target", name) for name in scan.targets]
+    others += [("the weights", scan.weight), *(("groups", name) for name in scan.groups)]
     for what, name in [*others, *(("the columns", name) for name in scan.columns or ())]:
         if name is not None:
             rows.column(name, what)
@@ -152,7 +130,8 @@ def _chosen(rows: Rows, scan: Scan) -> list[TypedColumn]:
         return [rows.columns[name] for name in scan.columns]
     chosen = [column for name, column in rows.columns.items() if name not in taken]
     if not chosen:
-        raise ValueError(f"{rows.name} has no column besides the target {scan.target!r}; give it some to predict from.")
+        named = ", ".join(map(repr, scan.targets))
+        raise ValueError(f"{rows.name} has no column besides the target {named}; give it some to predict from.")
     return chosen
 
 
@@ -167,67 +146,6 @@ def _check_weights(rows: Rows, column: TypedColumn, weight: str, n_rows: int) ->
         raise ValueError(f"The weights {name!r} are negative in some rows; weights must be zero or positive.")
     if total == 0:
         raise ValueError(f"The weights {name!r} are zero in every row; at least one row needs a positive weight.")
-
-
-def _class_target(rows: Rows, goal: TypedColumn, weight: str, n_rows: int) -> tuple[Target, str, FloatArray]:
-    cell = goal.raw
-    values, counts, weights = rows.fetch(
-        "y, count(*), sum(w)::DOUBLE", f"GROUP BY y LIMIT {MAX_CLASSES + 1}", f"{cell} AS y, {weight} AS w"
-    )
-    absent = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
-    if absent.any():
-        missing = int(counts[absent].sum())
-        cells = "1 missing cell" if missing == 1 else f"{missing:,} missing cells"
-        raise ValueError(f"The target {goal.name!r} has {cells}; drop those rows or fill them in.")
-    if len(values) > MAX_CLASSES:
-        raise ValueError(
-            f"The target {goal.name!r} has more than {MAX_CLASSES:,} classes; use OptimalTreeRegressor for a quantity."
-        )
-    if not goal.kind and values.dtype.kind == "f" and bool((values == np.round(values)).all()):
-        values = values.astype(np.int64)  # text in the file, and numbers without fractions
-    classes, places = encode_labels(values)
-    totals = np.bincount(places, weights=weights, minlength=len(classes)).astype(np.float64)
-    numeric = classes.dtype.kind in "iuf"
-    column = Column(goal.name, "nominal", np.empty(0, np.int32), False, tuple(classes.tolist()))
-    label = position_of(column, f"{cell}::DOUBLE" if numeric else cell)
-    if weight != "1":
-        # Added up row by row, as in memory, so that fractions give the same sums.
-        sums = np.zeros((1, len(classes)))
-        for labels, some in rows.batches(f"{label}::BIGINT, {weight}"):
-            _native.count_classes(np.zeros(len(labels), dtype=np.int64), labels, some, sums)
-        totals = sums[0]
-    return Target(classes, np.empty(0, dtype=np.intp), np.empty(0)), label, totals
-
-
-def _number_cell(goal: TypedColumn) -> str:
-    if goal.family not in ("number", "flag"):
-        raise ValueError(f"The target {goal.name!r} holds no numbers; a regressor needs numbers.")
-    return goal.expression if goal.family == "number" else f"{goal.expression}::INTEGER::DOUBLE"
-
-
-def _level_target(
-    rows: Rows, goal: TypedColumn, weight: str, n_rows: int, needed: float
-) -> tuple[Target, str, FloatArray, FloatArray]:
-    """A numeric target of more rows than fit into memory: its different values have to."""
-    cell = _number_cell(goal)
-    values, weights = rows.fetch(
-        "y, sum(w)::DOUBLE", f"GROUP BY y LIMIT {MAX_TARGETS + 1}", f"{cell} AS y, {weight} AS w"
-    )
-    if len(values) > MAX_TARGETS:
-        raise ValueError(
-            f"The {n_rows:,} rows of a numeric target need about {needed / 1e9:.1f} GB, as {goal.name!r} has more than "
-            f"{MAX_TARGETS:,} different values; raise memory_limit, or round the target or turn it into classes."
-        )
-    levels = np.unique(check_numbers(values))
-    total = np.array([weights.sum()], dtype=np.float64)
-    return Target(np.empty(0), np.empty(0, dtype=np.intp), np.empty(0)), cell, total, levels
-
-
-def _number_target(rows: Rows, goal: TypedColumn, weight: str) -> tuple[Target, str, FloatArray]:
-    cell = _number_cell(goal)
-    values, weights = rows.fetch(f"{cell}, {weight}")
-    target = Target(np.empty(0), np.empty(0, dtype=np.intp), check_numbers(values))
-    return target, cell, np.array([weights.sum()], dtype=np.float64)
 
 
 def _as_number(rows: Rows, column: TypedColumn) -> str:
@@ -261,9 +179,7 @@ def _number_fields(rows: Rows, cells: Mapping[int, tuple[str, str]], n_rows: int
     return fields
 
 
-def level_field(
-    rows: Rows, column: TypedColumn, choice: KindChoice | None, label: str, weight: str, *, numbers: bool
-) -> Field:
+def level_field(rows: Rows, column: TypedColumn, choice: KindChoice | None, goal: Goal, weight: str) -> Field:
     """A column of texts, flags or ordered values, or of numbers that are to be read so, with its cells counted.
 
     Parameters
@@ -272,18 +188,21 @@ def level_field(
     column : TypedColumn
     choice : str, sequence or None
         What the user says it is.
-    label, weight : str
+    goal : Goal
+    weight : str
         In SQL.
-    numbers : bool
-        Whether the label is a number.
     """
     import pyarrow as pa
 
     name, cell = column.name, column.expression
     if choice is None and column.family == "ordered":
         choice = column.levels
-    of_cell = f"{cell} AS x, {label} AS y, {weight} AS w"
-    if numbers:
+    of_cell = f"{cell} AS x, {goal.label} AS y, {weight} AS w"
+    numbers = goal.target.is_number
+    found: Sequence[npt.NDArray[Any]]
+    if goal.target.lifetimes is not None:
+        found = _mean_above(rows.fetch("x, y, sum(w)::DOUBLE", "GROUP BY x, y", of_cell), goal)
+    elif numbers:
         found = rows.fetch(
             "x, coalesce(sum(w * y) / nullif(sum(w), 0), 0), sum(w)::DOUBLE",
             f"GROUP BY x LIMIT {MAX_LEVELS + 1}",
@@ -308,6 +227,19 @@ def level_field(
     return Field(replace(counted, values=empty), cell, summary)
 
 
+def _mean_above(counted: Sequence[npt.NDArray[Any]], goal: Goal) -> tuple[npt.NDArray[Any], FloatArray, FloatArray]:
+    """Cells, how much more happened to their rows on average than to be expected, and their weights."""
+    cells, labels, weights = counted
+    place: dict[Any, int] = {}
+    row = np.array([place.setdefault(cell, len(place)) for cell in cells.tolist()], dtype=np.intp)
+    total = np.bincount(row, weights=weights, minlength=len(place))
+    above = np.bincount(row, weights=weights * goal.decode(labels).values, minlength=len(place))
+    mean = np.divide(above, total, out=np.zeros(len(place)), where=total > 0)
+    different = np.empty(len(place), dtype=object)
+    different[:] = list(place)
+    return different, mean, total.astype(np.float64)
+
+
 def empty_columns(fields: Sequence[Field], n_rows: int) -> Columns:
     """The columns without their values."""
     return Columns(tuple(known.column for known in fields), n_rows)
@@ -317,9 +249,10 @@ def scale_of(
     class_weight: Mapping[Any, float] | Literal["balanced"] | None, contents: Contents
 ) -> tuple[FloatArray | None, float]:
     """What the weights of each class are multiplied by, and the weight of all rows after that."""
-    if contents.target.is_number:
-        return None, float(contents.totals.sum())
-    scale = class_scale(class_weight, contents.target.classes, contents.totals)
-    if np.count_nonzero(contents.totals * scale) < 2:
+    target, totals = contents.goal.target, contents.goal.totals
+    if target.is_number or contents.goal.rewards:
+        return None, float(totals.sum())
+    scale = class_scale(class_weight, target.classes, totals)
+    if np.count_nonzero(totals * scale) < 2:
         raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
-    return None if class_weight is None else scale, float((contents.totals * scale).sum())
+    return None if class_weight is None else scale, float((totals * scale).sum())

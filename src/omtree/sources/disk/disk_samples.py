@@ -29,7 +29,9 @@ from omtree.sources.disk.disk_columns import (
     read_contents,
     scale_of,
 )
-from omtree.sources.disk.merged import ClassRows, NumberRows, group_codes
+from omtree.sources.disk.goals import Task
+from omtree.sources.disk.merged import ClassRows, NumberRows, group_codes, too_many
+from omtree.sources.disk.rewards import charges, merged_rewards, total_charges
 from omtree.sources.disk.rows import NumberColumn, Rows
 from omtree.sources.disk.scan import Scan
 from omtree.sources.distant import CountedTraining, DistantTraining
@@ -91,15 +93,13 @@ class ScannedTraining(DistantTraining):
             typed, contents = self.rows.columns[name], self.contents
             choice = "nominal" if typed.family in ("number", "empty") else None
             with self.deadline.outside():
-                known = level_field(
-                    self.rows, typed, choice, contents.label, contents.weight, numbers=self.target.is_number
-                )
+                known = level_field(self.rows, typed, choice, contents.goal, contents.weight)
             assert known.summary is not None
             found[name] = replace(as_groups(name, known.summary.column), codes=np.empty(0, dtype=np.intp))
             levels = tuple(level for level in found[name].levels if level is not None)
             fields[name] = replace(known, column=replace(known.column, levels=levels))
         ready = replace(self, groups=found, group_fields=fields)
-        row_bytes = 8 * len(self.columns) + 40
+        row_bytes = 8 * len(self.columns) + 40 + 24 * len(self.contents.goal.rewards)
         return ready.whole() if len(self) * row_bytes <= SMALL_SHARE * self.rows.memory else ready
 
     def whole(self) -> Training:
@@ -138,11 +138,24 @@ class ScannedTraining(DistantTraining):
         columns = [replace(known.column, values=values) for known, values in zip(fields, cells, strict=False)]
         return self._training(Columns(tuple(columns), size), cells[len(fields) :])
 
+    @property
+    def _row_by_row(self) -> bool:
+        """Whether all rows are to be in memory, none merged: a numeric target, or rewards, that have room there."""
+        if self.contents.goal.rewards:
+            row_bytes = 2 * len(self.columns) + 40 * len(self.contents.goal.rewards) + 80
+            return len(self) * row_bytes <= self.rows.table_memory
+        return self.target.is_number and self.contents.goal.levels is None
+
     def _code(self, features: tuple[Feature, ...]) -> Training:
         """In memory, or counted where that is too little."""
-        if self.contents.levels is not None:
-            return self._spilled(features)
-        return self._number_rows(features) if self.target.is_number else self._class_rows(features)
+        if self._row_by_row:
+            return self._number_rows(features)
+        return self._spilled(features) if self._summed else self._class_rows(features)
+
+    @property
+    def _summed(self) -> bool:
+        """Whether sums, not the weights of classes, decide what a leaf costs."""
+        return self.target.is_number or bool(self.contents.goal.rewards)
 
     def _forget_codes(self) -> None:
         super()._forget_codes()
@@ -163,26 +176,29 @@ class ScannedTraining(DistantTraining):
                 (missing,) = self.rows.fetch_one(f"sum({weight}) FILTER ({known.cell} IS NULL)")
                 values, weights = np.append(values, np.nan), np.append(weights, float(missing))
             return ColumnSummary(replace(column, values=values), weights, np.zeros(len(values), dtype=np.intp))
-        if self.target.is_number and self.contents.levels is None:
+        goal = self.contents.goal
+        if self.target.is_number and goal.levels is None:
             # The target is in memory as well.
-            values, guide, weights = self.rows.fetch(f"{known.select}, {self.contents.label}, {weight}::DOUBLE")
-            return ColumnSummary(replace(column, values=values), weights, guide)
+            values, labels, weights = self.rows.fetch(f"{known.select}, {goal.label}, {weight}::DOUBLE")
+            return ColumnSummary(replace(column, values=values), weights, goal.decode(labels).values)
         values, guide, weights = self.rows.fetch(
             "x, y, sum(w)::DOUBLE",
             f"GROUP BY x, y LIMIT {MAX_LEVELS + 1}",
-            f"{known.select} AS x, {self.contents.label} AS y, {weight} AS w",
+            f"{known.select} AS x, {goal.label} AS y, {weight} AS w",
         )
         if len(values) > MAX_LEVELS:
             raise ValueError(
                 f"Column {column.name!r} has more than {MAX_LEVELS:,} different numbers, too many on disk for "
                 f"binning={binning!r}; use 'adaptive' or 'quantile'."
             )
+        if self.target.is_number:
+            guide = goal.decode(guide).values
         order = np.lexsort((guide, values))
         return ColumnSummary(replace(column, values=values[order]), weights[order], guide[order])
 
     def _batches(self, fields: Sequence[Field], phase: str, rest: str = "") -> Iterator[Arrays]:
-        """The cells of batches of rows: of the fields, the label, the groups, and the weight where there is one."""
-        select = [known.select for known in fields] + [self.contents.label]
+        """The cells of batches of rows: of the fields, the target, the groups, and the weight where there is one."""
+        select = [known.select for known in fields] + self.contents.goal.select
         select += [known.select for known in self.group_fields.values()]
         if self.scan.weight is not None:
             select.append(self.contents.weight)
@@ -206,9 +222,8 @@ class ScannedTraining(DistantTraining):
             else feature.encode(replace(known.column, values=np.arange(-1, len(known.column.levels), dtype=np.int32)))
             for feature, known in zip(features, fields, strict=True)
         ]
-        # Of a numeric target in memory all rows stay, so that they are those of a table made of the raw rows.
-        in_memory = self.target.is_number and self.contents.levels is None
-        left_out = self.scan.weight is not None and not in_memory
+        # Where rows are not merged all of them stay, so that they are those of a table made of the raw rows.
+        left_out = self.scan.weight is not None and not self._row_by_row
         rest = f"WHERE {self.contents.weight} > 0" if left_out else ""
         for batch in self._batches(fields, "reading", rest):
             codes = np.empty((len(features), len(batch[-1])), dtype=np.uint8)
@@ -239,7 +254,8 @@ class ScannedTraining(DistantTraining):
 
     def _merging(self, features: tuple[Feature, ...], memory: float) -> ClassRows:
         weighted = self.scan.weight is not None
-        kind = ClassRows if self.contents.levels is None else partial(NumberRows, levels=self.contents.levels)
+        goal = self.contents.goal
+        kind = ClassRows if goal.levels is None else partial(NumberRows, levels=goal.levels, decode=goal.decode)
         return kind(self, features, weighted=weighted, memory=memory)
 
     def _spilled(self, features: tuple[Feature, ...]) -> Training:
@@ -248,30 +264,51 @@ class ScannedTraining(DistantTraining):
                 "These rows do not fit into memory even when merged, and constraints over groups need them there; "
                 "raise memory_limit, or use fewer columns or bins."
             )
-        levels = self.contents.levels
-        spill = self._known["spill"] = Spill.create(self.rows.folder / "codes", len(features))
-        for codes, (labels, *weights) in self._coded_batches(features):
-            spill.append(codes, labels if levels is None else np.searchsorted(levels, labels), *weights)
+        goal, weighted = self.contents.goal, self.scan.weight is not None
+        spill = self._known["spill"] = Spill.create(
+            self.rows.folder / "codes", len(features), n_numbers=len(goal.rewards)
+        )
+        for codes, others in self._coded_batches(features):
+            weight = others[-1] if weighted else None
+            if goal.rewards:
+                rewards = np.stack(others[: len(goal.rewards)])
+                spill.append(codes, np.zeros(codes.shape[1], dtype=np.uint16), weight, rewards)
+            else:
+                labels = others[0] if goal.levels is None else np.searchsorted(goal.levels, others[0])
+                spill.append(codes, labels, weight)
         spill.close()
         self.rows.rest()
         n_codes = [feature.n_codes for feature in features]
+        empty = empty_columns(self.contents.fields, len(self))
+        if goal.rewards:
+            return CountedTraining(
+                empty,
+                self.target,
+                self.row_weight,
+                self.weight,
+                self.total,
+                counts=SummedCounts(spill, n_codes, total_charges(spill), charges, self.n_jobs, self._counted()),
+                merge=partial(merged_rewards, self, spill, features, _MERGED_SHARE * self.rows.memory),
+                gather=too_many,
+            )
+        levels = goal.levels
         n_labels = len(self.target.classes) if levels is None else len(levels)
         counts: Counts = BlockCounts(spill, n_codes, n_labels, self.n_jobs, self._counted())
         if self.class_scale is not None:
             counts = ScaledCounts(counts, self.class_scale)
         return CountedTraining(
-            empty_columns(self.contents.fields, len(self)),
-            self.target if levels is None else replace(self.target, values=levels),
+            empty,
+            self.target if levels is None else goal.decode(levels),
             self.row_weight,
             self.weight if levels is None else counts.totals,
             self.total,
             class_scale=self.class_scale,
             counts=counts,
             merge=partial(self._merged_spill, spill, features),
-            gather=_too_many,
+            gather=too_many,
             summed=None
             if levels is None
-            else lambda numbers: SummedCounts(spill, n_codes, numbers, self.n_jobs, self._counted()),
+            else lambda numbers: SummedCounts.of_labels(spill, n_codes, numbers, self.n_jobs, self._counted()),
         )
 
     def _counted(self) -> Any:
@@ -290,46 +327,48 @@ class ScannedTraining(DistantTraining):
         for block in spill.blocks():
             codes = np.stack([same[own] for same, own in zip(alike, block.codes, strict=True)])
             if not merge.add(codes, block.labels, *([] if block.weights is None else [block.weights])):
-                _too_many()
+                too_many()
         return merge.result()
 
+    def rewarded(self, features: tuple[Feature, ...]) -> Iterator[tuple[CodeArray, FloatArray, FloatArray]]:
+        """Codes of batches of rows, what each action brings them, (n_rows, n_actions), and their weights."""
+        n_actions = len(self.contents.goal.rewards)
+        for codes, others in self._coded_batches(features):
+            weight = np.ones(codes.shape[1]) if self.scan.weight is None else np.asarray(others[-1], dtype=np.float64)
+            yield codes, np.stack(others[:n_actions], axis=1), weight
+
     def _training(self, columns: Columns, others: Arrays) -> Training:
-        """Samples in memory: their columns, and their labels, groups and weights."""
-        labels, *rest = others
+        """Samples in memory: their columns, and their targets, groups and weights."""
+        n_targets = len(self.contents.goal.select)
+        labels, rest = np.stack(others[:n_targets]), others[n_targets:]
         target = self._target(labels)
         row_weight = rest.pop() if self.scan.weight is not None else None
-        weight = np.ones(len(labels)) if row_weight is None else row_weight
+        weight = np.ones(len(target)) if row_weight is None else row_weight
         if self.class_scale is not None:
             weight = weight * self.class_scale[target.labels]
         groups = {
             name: GroupColumn(group_codes(positions, len(column.levels)), column.levels)
             for (name, column), positions in zip(self.groups.items(), rest, strict=True)
         }
-        total = self.total if len(labels) == len(self) else float(weight.sum())
+        total = self.total if len(target) == len(self) else float(weight.sum())
         return Training(columns, target, row_weight, weight, total, groups, self.class_scale)
 
     def _target(self, labels: npt.NDArray[Any]) -> Target:
+        """Of rows in memory, given what was read of each column of the target."""
+        if self.contents.goal.rewards:
+            return Target.of_actions(self.target.classes, np.ascontiguousarray(labels.T, dtype=np.float64))
         if self.target.is_number:
-            return replace(self.target, values=np.ascontiguousarray(labels, dtype=np.float64))
-        return replace(self.target, labels=labels.astype(np.intp))
+            return self.contents.goal.decode(np.ascontiguousarray(labels[0], dtype=np.float64))
+        return replace(self.target, labels=labels[0].astype(np.intp))
 
     def _columns(self, features: tuple[Feature, ...], codes: CodeArray) -> CodedColumns:
         return CodedColumns(self.columns.columns, codes.shape[1], features, codes)
 
 
-def _too_many() -> Training:
-    raise ValueError(
-        "These rows do not fit into memory even when merged; counted where they are, they allow trees without "
-        "constraints, features in an order that is given, and objectives that the weights of the classes decide "
-        "('error', 'balanced_error', 'gini', 'entropy') or sums of the target ('squared', 'poisson'): "
-        "raise memory_limit, or use fewer columns or bins."
-    )
-
-
 def scanned(
     scan: Scan,
     *,
-    numbers: bool,
+    task: Task,
     class_weight: Mapping[Any, float] | Literal["balanced"] | None,
     feature_kinds: Mapping[Any, KindChoice] | None,
     n_jobs: int,
@@ -341,8 +380,7 @@ def scanned(
     Parameters
     ----------
     scan : Scan
-    numbers : bool
-        Whether the target is a number.
+    task : {"classification", "regression", "survival", "policy"}
     class_weight, feature_kinds
         As the estimators have them.
     n_jobs, deadline, progress
@@ -351,7 +389,7 @@ def scanned(
     with deadline.outside():
         rows = Rows(scan)
         try:
-            contents = read_contents(rows, scan, feature_kinds, numbers=numbers)
+            contents = read_contents(rows, scan, feature_kinds, task)
             scale, total = scale_of(class_weight, contents)
         except BaseException:
             rows.close()
@@ -359,7 +397,7 @@ def scanned(
     none: FloatArray = np.empty(0)
     return ScannedTraining(
         empty_columns(contents.fields, contents.n_rows),
-        contents.target,
+        contents.goal.target,
         None if scan.weight is None else none,
         none,
         total,

@@ -178,7 +178,7 @@ def typed_column(name: str, kind: Any) -> TypedColumn:
 def _common(schemas: Sequence[tuple[str, dict[str, TypedColumn]]], scan: Scan) -> list[TypedColumn]:
     """The columns of all files; an error where files differ in one that is needed."""
     first_file, first = schemas[0]
-    named = None if scan.columns is None else {*scan.columns, scan.target, scan.weight, *scan.groups}
+    named = None if scan.columns is None else {*scan.columns, *scan.targets, scan.weight, *scan.groups}
     merged = dict(first)
     for file, schema in schemas[1:]:
         for name in [*first, *schema]:
@@ -266,7 +266,7 @@ def _interpreted(
     """Columns of texts as what they are: numbers where all cells are, unless some have leading zeros."""
     wanted: Collection[str] = schema
     if scan.columns is not None:
-        wanted = [name for name in schema if name in {*scan.columns, scan.target, scan.weight, *scan.groups}]
+        wanted = [name for name in schema if name in {*scan.columns, *scan.targets, scan.weight, *scan.groups}]
     if not wanted:
         return schema
     tests = []

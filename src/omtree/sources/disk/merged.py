@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from omtree.data.column import CodedColumns
 from omtree.data.merging import Merger
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.sources.samples import Training
+from omtree.sources.target import Target
 
 
 class ClassRows:
@@ -80,6 +82,8 @@ class NumberRows(ClassRows):
         As for `ClassRows`.
     levels : array of float
         What the labels stand for; at most 65,536.
+    decode : callable
+        Makes a target of these.
     """
 
     def __init__(
@@ -90,11 +94,13 @@ class NumberRows(ClassRows):
         weighted: bool,
         memory: float,
         levels: FloatArray,
+        decode: Callable[[FloatArray], Target],
     ) -> None:
         self._training = training
         self._features = features
         self._weighted = weighted
         self._levels = levels
+        self._decode = decode
         self._merger = Merger(len(features) + 2, int(weighted), int(memory / (5 * len(features) + 120)))
 
     def add(self, codes: CodeArray, labels: npt.NDArray[Any], *others: npt.NDArray[Any]) -> bool:
@@ -108,10 +114,20 @@ class NumberRows(ClassRows):
         rows, weights = self._merger.result()
         labels = rows[n_codes].astype(np.intp) << 8 | rows[n_codes + 1]
         columns = CodedColumns(training.columns.columns, rows.shape[1], self._features, rows[:n_codes])
-        target = replace(training.target, values=self._levels[labels])
+        target = self._decode(self._levels[labels])
         return Training(columns, target, weights[0], weights[0], training.total)
 
 
 def group_codes(positions: npt.NDArray[Any], n_levels: int) -> npt.NDArray[np.intp]:
     """Missing cells, at position -1, are the last group."""
     return np.where(positions < 0, n_levels - 1, positions).astype(np.intp)
+
+
+def too_many() -> Training:
+    """Say what rows beyond memory allow."""
+    raise ValueError(
+        "These rows do not fit into memory even when merged; counted where they are, they allow trees without "
+        "constraints, features in an order that is given, and objectives that the weights of the classes decide "
+        "('error', 'balanced_error', 'gini', 'entropy'), or hazards, rewards or sums of the target ('squared', "
+        "'poisson'): raise memory_limit, or use fewer columns or bins."
+    )

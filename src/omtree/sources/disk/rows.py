@@ -196,7 +196,7 @@ def first_look(scan: Scan) -> tuple[dict[str, str], npt.NDArray[Any]]:
     if isinstance(scan.source, tuple):
         scan = replace(scan, source=(find_files(scan.source)[0],))
     with closing(Rows(scan)) as rows:
-        goal = rows.column(scan.target, "the target")
+        goal = rows.column(scan.targets[0], "the target")
         (targets,) = rows.fetch("y", "WHERE y IS NOT NULL GROUP BY y LIMIT 1000", f"{goal.raw} AS y")
         return {column.name: column.family for column in rows.columns.values()}, targets
 

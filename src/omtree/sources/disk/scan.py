@@ -26,7 +26,7 @@ class Scan:
     Attributes
     ----------
     source : tuple of str, DuckDB relation or lazy frame
-    target : str
+    target : str or tuple of str
     columns : tuple of str or None
     weight : str or None
     groups : tuple of str
@@ -38,7 +38,7 @@ class Scan:
     """
 
     source: Any
-    target: str
+    target: str | tuple[str, ...]
     columns: tuple[str, ...] | None = None
     weight: str | None = None
     groups: tuple[str, ...] = ()
@@ -46,6 +46,11 @@ class Scan:
     temp_directory: str | None = None
     delimiter: str | None = None
     missing: tuple[str, ...] = field(default=())
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns that the target is made of."""
+        return (self.target,) if isinstance(self.target, str) else self.target
 
     @property
     def memory(self) -> int:
@@ -61,7 +66,7 @@ class Scan:
 
 def scan(
     source: Any,
-    target: str,
+    target: str | Sequence[str],
     *,
     columns: Sequence[str] | None = None,
     weight: str | None = None,
@@ -79,8 +84,9 @@ def scan(
         Files, folders or patterns such as ``"folder/*.parquet"``: Parquet, CSV (also compressed by gzip) or Arrow,
         told apart by their first bytes. Several files are read in the order of their names, as one table. Or a DuckDB
         relation, or a lazy frame of polars or narwhals: it is computed once, into a temporary file.
-    target : str
-        The column to predict.
+    target : str or sequence of str
+        The column to predict; for an `OptimalSurvivalTree` time and event, for an `OptimalPolicyTree` what each action
+        brings.
     columns : sequence of str, optional
         The columns to predict from; by default all others.
     weight : str, optional
@@ -127,7 +133,7 @@ def scan(
         groups = (groups,)
     return Scan(
         source,
-        target,
+        target if isinstance(target, str) else tuple(target),
         None if columns is None else tuple(columns),
         weight,
         tuple(groups),
@@ -157,7 +163,10 @@ def as_scan(X: Any, y: Any, sample_weight: Any, groups: Any) -> Scan:
                 "name them in omtree.scan(..., target=..., weight=..., groups=...)."
             )
         return X
+    several = isinstance(y, (list, tuple)) and len(y) > 0 and all(isinstance(name, str) for name in y)
     for name, given in (("y", y), ("sample_weight", sample_weight)):
+        if name == "y" and several:
+            continue
         if not isinstance(given, str) and (given is not None or name == "y"):
             raise ValueError(f"{name} must be the name of a column when X is a relation or lazy frame.")
     if groups is not None and not isinstance(groups, str) and not all(isinstance(name, str) for name in groups):

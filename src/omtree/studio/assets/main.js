@@ -108,7 +108,7 @@ async function begin() {
   byId("close").addEventListener("click", () => byId("side-by-side").close());
   addEventListener("keydown", (event) => {
     const key = event.key.toLowerCase();
-    if ((event.ctrlKey || event.metaKey) && (key === "z" || key === "y") && event.target.type !== "number") {
+    if ((event.ctrlKey || event.metaKey) && (key === "z" || key === "y") && !["number", "text"].includes(event.target.type)) {
       event.preventDefault();
       act(key === "y" || event.shiftKey ? "redo" : "undo");
     } else if (key === "escape" && !byId("side-by-side").open) act("stop");

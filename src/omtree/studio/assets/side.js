@@ -86,14 +86,22 @@ export function around(view) {
   byId("around").hidden = !found;
   if (!found) return;
   byId("around-words").textContent = found.sentence;
+  // Only a constraint on groups says what their gap is.
+  const gaps = found.trees.some((tree) => tree.gap !== null);
+  byId("sort").querySelector('[value="gap"]').hidden = !gaps;
+  if (!gaps && byId("sort").value === "gap") byId("sort").value = "value";
   const key = byId("sort").value;
+  // Every change of the state comes by here; a dozen pictures are drawn again only where they differ.
+  const content = [key, found.sentence, view.svg, ...found.trees.map((tree) => tree.svg)].join("\n");
+  byId("sort").onchange = () => around(view);
+  if (byId("gallery").shown === content) return;
+  byId("gallery").shown = content;
   const rank = (tree) => (key === "asked" ? tree.columns.length : tree[key]);
   const sorted = [...found.trees].sort((a, b) => rank(a) - rank(b) || a.value - b.value);
-  byId("sort").onchange = () => around(view);
   byId("gallery").replaceChildren(...sorted.map((tree) => {
     const picture = make("span", { className: "small" });
     picture.innerHTML = tree.svg;
-    const words = `${tree.loss}, ${tree.leaves} leaves: ${tree.columns.join(", ") || "no question"}`;
+    const words = `${tree.loss}, ${tree.leaves} leaves: ${tree.columns.join(", ") || "no question"}${tree.gap === null ? "" : `; gap ${Math.round(1000 * tree.gap) / 1000}`}`;
     const open = () => beside(view, tree);
     return make("li", {}, make("button", { type: "button", onclick: open, "aria-label": `Show beside the tree: ${words}` },
       picture, make("span", { textContent: words })));

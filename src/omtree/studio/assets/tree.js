@@ -87,6 +87,14 @@ function choose(index, asked) {
     select.addEventListener("change", () => chosenOf(select) !== null && act(action, chosenOf(select)));
     return make("span", { className: "pick" }, make("label", { htmlFor: id, textContent: text }), select);
   };
+  // Something to write; Enter or the button does it.
+  const field = (text, known, done, action) => {
+    const id = `edit-${action}`;
+    const input = make("input", { id, value: known, size: 12, autocomplete: "off" });
+    const go = () => input.value.trim() && input.value.trim() !== known && act(action, input.value.trim());
+    input.addEventListener("keydown", (event) => event.key === "Enter" && go());
+    return make("span", { className: "pick" }, make("label", { htmlFor: id, textContent: text }), input, button(done, go));
+  };
   const columns = table.columns.filter((name) => name !== facts.column).map((name) => [name, name]);
   if (facts.column !== null) {
     actions.push(
@@ -96,6 +104,7 @@ function choose(index, asked) {
       button(`Never ask about ${facts.column}`, () => leaveOut(facts.column, true)),
       list("Ask instead about", columns, "change"),
     );
+    if (facts.cuts !== null) actions.push(field(`Cut ${facts.column} at`, facts.cuts, "Move", "move"));
   } else {
     actions.push(button("Ask one more question here", () => act("grow")), list("Ask here about", columns, "change"));
     if (table.classes.length) actions.push(list("Answer here", table.classes.map((c) => [c.text, c.text]), "answer"));

@@ -1,0 +1,32 @@
+"""How much a fit looks for, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omtree.fit.threshold_rounds import MAX_ROUNDS
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is asked of the searches of a fit.
+
+    Attributes
+    ----------
+    every_size : bool
+        Whether the trees of all sizes are wanted at once.
+    rounds : int
+        Most rounds of thresholds.
+    all_cuts : bool
+        Whether all cuts are looked at for a moment, beside those of the rounds.
+    """
+
+    every_size: bool = False
+    rounds: int = MAX_ROUNDS
+    all_cuts: bool = True
+
+
+USUAL = Effort()
+#: Of the folds that compare sizes: there are many, nothing is to be proven of them, and cuts that are finer still move
+#: the losses of all sizes alike.
+IN_FOLDS = Effort(every_size=True, rounds=3, all_cuts=False)
