@@ -73,8 +73,7 @@ struct TreeTask {
     int max_depth;
     int max_leaves;
     double min_support;
-    bool binary;
-    int max_children;
+    int max_children; ///< 0: no limit
     int n_threads;
     std::size_t cache_bytes;
     double seconds;
@@ -86,9 +85,8 @@ struct TreeTask {
     /// The problem as far as it is told here.
     template <typename Problem> Problem problem(const Matrix<std::uint8_t> *codes) const {
         Problem made;
-        static_cast<omtree::SearchOptions &>(made) = {
-            max_depth, max_leaves,  min_support, binary,    binary ? 2 : max_children,
-            n_threads, cache_bytes, use_bounds,  use_cache, every_size};
+        static_cast<omtree::SearchOptions &>(made) = {max_depth,   max_leaves, min_support, max_children, n_threads,
+                                                      cache_bytes, use_bounds, use_cache,   every_size};
         made.features = features(codes);
         return made;
     }
@@ -370,13 +368,12 @@ void bind_fronts(nb::module_ &m) {
 void bind_task(nb::module_ &m) {
     nb::class_<TreeTask>(m, "TreeTask")
         .def(nb::init<std::vector<int>, std::vector<int>, std::vector<std::string>, std::vector<bool>,
-                      std::vector<std::vector<int>>, Forced, int, int, double, bool, int, int, std::size_t, double,
-                      bool, bool, bool, nb::object>(),
+                      std::vector<std::vector<int>>, Forced, int, int, double, int, int, std::size_t, double, bool,
+                      bool, bool, nb::object>(),
              nb::kw_only(), nb::arg("columns"), nb::arg("n_codes"), nb::arg("families"), nb::arg("has_missing"),
              nb::arg("orders"), nb::arg("forced"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_support"),
-             nb::arg("binary"), nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"),
-             nb::arg("seconds"), nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("every_size"),
-             nb::arg("progress").none());
+             nb::arg("max_children"), nb::arg("n_threads"), nb::arg("cache_bytes"), nb::arg("seconds"),
+             nb::arg("use_bounds"), nb::arg("use_cache"), nb::arg("every_size"), nb::arg("progress").none());
 }
 
 /// Trees that become lists only when they are asked for.

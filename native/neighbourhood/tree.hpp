@@ -10,10 +10,9 @@ namespace omtree::neighbourhood {
 
 /// Where in a tree a node stands.
 struct Place {
-    int levels = 0;            ///< that its ancestors take
-    int feature = -1;          ///< tested by its parent
-    bool nests = false;        ///< whether its parent's view nests
-    std::vector<int> features; ///< tested above, where none may be tested again
+    int levels = 0;     ///< that its ancestors take
+    int feature = -1;   ///< tested by its parent
+    bool nests = false; ///< whether its parent's view nests
 };
 
 struct TreeNode {

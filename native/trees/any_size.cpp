@@ -15,7 +15,7 @@ AnySizeSearch<Count, Value>::AnySizeSearch(const Shared<Count> &shared, Control 
       make_counter_(std::move(make_counter)), score_(problem_.features.size(), 0) {}
 
 template <typename Count, typename Value> bool AnySizeSearch<Count, Value>::suits(const SearchProblem &problem) {
-    return !problem.every_size && !problem.binary && problem.use_bounds && problem.max_children == 0 &&
+    return !problem.every_size && problem.use_bounds && problem.max_children == 0 &&
            problem.counting != Counting::histogram && problem.max_depth > 2 && problem.max_leaves > 1;
 }
 

@@ -49,7 +49,7 @@ template <typename Count, typename Value> class AnySizeSearch final : public Siz
     using Worker = AnySizeWorker<Count, Value>;
 
     bool deepen(int depth);
-    int build(const Samples<Count> &samples, const ConditionSet &path, int depth, Found<Value> found, SizedTree &tree);
+    int build(const Samples<Count> &samples, const NodePath &path, int depth, Found<Value> found, SizedTree &tree);
     Worker &worker(int i);
 
     const Shared<Count> &shared_;

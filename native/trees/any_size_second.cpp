@@ -115,8 +115,10 @@ Value AnySizeWorker<Count, Value>::second_feature(const Count *slab, int feature
                 slab[code * width + offset + code * code_stride + c * class_stride];
         }
     }
-    const Use use(used[feature]);
-    open_.set(feature, false);
+    const Use use(used[feature], shared_.idle_child(feature));
+    if (shared_.idle_child(feature)) {
+        open_.set(feature, false);
+    }
     level.floors.resize(f.n_codes);
     for (int code = 0; code < f.n_codes; ++code) {
         if (floors != nullptr) {
@@ -178,14 +180,12 @@ Value AnySizeWorker<Count, Value>::recall_prices(const ConditionSet &path, int d
 }
 
 template <typename Count, typename Value>
-bool AnySizeWorker<Count, Value>::recall_floors(Level &level, const ConditionSet &path, int feature) {
+bool AnySizeWorker<Count, Value>::recall_floors(Level &level, const NodePath &path, int feature) {
     bool raised = false;
     for (const int code : level.present) {
         const auto own = static_cast<std::uint8_t>(code);
-        ConditionSet longer = path;
-        longer.add(feature, {&own, 1});
         FoundBefore<Value> known;
-        if (recall(longer, 2, known) && known.floor > level.floors[code]) {
+        if (recall(NodePath(path, feature, {&own, 1}).set(), 2, known) && known.floor > level.floors[code]) {
             level.floors[code] = known.floor;
             raised = true;
         }
@@ -199,7 +199,7 @@ bool AnySizeWorker<Count, Value>::recall_floors(Level &level, const ConditionSet
 /// Counts all that trees of depth two below the feature need, and finds what they cannot avoid: the errors of a leaf
 /// for every combination of the codes of three features.
 template <typename Count, typename Value>
-void AnySizeWorker<Count, Value>::count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path,
+void AnySizeWorker<Count, Value>::count_cube(Level &level, const Samples<Count> &samples, const NodePath &path,
                                              int feature) {
     level.counted = true;
     level.tables = counter_->cube(samples, feature, used, [this] { check(); }, level.cube);
@@ -216,7 +216,8 @@ void AnySizeWorker<Count, Value>::count_cube(Level &level, const Samples<Count> 
         if (used[other]) {
             continue;
         }
-        const Use use(used[other]);
+        // Within one of its codes a feature tells no more.
+        const Use use(used[other], true);
         open_.set(other, false);
         const auto [offset, code_stride, class_stride] = shared_.place[other];
         for (const int code : level.present) {
@@ -243,12 +244,11 @@ void AnySizeWorker<Count, Value>::count_cube(Level &level, const Samples<Count> 
         level.floors[code] = std::max(level.floors[code], least);
         if (problem_.use_cache) {
             const auto own = static_cast<std::uint8_t>(code);
-            ConditionSet longer = path;
-            longer.add(feature, {&own, 1});
+            const NodePath longer(path, feature, {&own, 1});
             FoundBefore<Value> known;
-            cache().find(longer, 2, known);
+            cache().find(longer.set(), 2, known);
             known.floor = level.floors[code];
-            cache().store(longer, 2, known);
+            cache().store(longer.set(), 2, known);
         }
     }
     raise_blocks(level);
@@ -260,11 +260,11 @@ void AnySizeWorker<Count, Value>::count_cube(Level &level, const Samples<Count> 
 }
 
 template <typename Count, typename Value>
-Found<Value> AnySizeWorker<Count, Value>::second_split(Level &above, Value upper) {
+Found<Value> AnySizeWorker<Count, Value>::second_split(Level &above, int closed, Value upper) {
     Found<Value> best{std::min(upper, above.leaf_of_wanted), -1, 0};
     open_.find(shared_, used);
     for (int feature = 0; feature < n_features_; ++feature) {
-        if (used[feature]) {
+        if (used[feature] || feature == closed) {
             continue;
         }
         check();

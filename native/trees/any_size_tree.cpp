@@ -8,7 +8,7 @@ namespace omtree {
 
 /// Appends the tree on these samples that was found; where the time does not suffice a node stays a leaf.
 template <typename Count, typename Value>
-int AnySizeSearch<Count, Value>::build(const Samples<Count> &samples, const ConditionSet &path, int depth,
+int AnySizeSearch<Count, Value>::build(const Samples<Count> &samples, const NodePath &path, int depth,
                                        Found<Value> found, SizedTree &tree) {
     Worker &worker = *workers_[0];
     const Value enough = found.value + caches_.back()->prices.step;
@@ -45,23 +45,20 @@ int AnySizeSearch<Count, Value>::build(const Samples<Count> &samples, const Cond
     }
     tree.nodes[position].feature = split.feature;
     tree.nodes[position].complement = split.complement;
-    worker.used[split.feature] = 1;
     for (const auto &[codes, value] : split.children) {
         Samples<Count> below;
         worker.counter().restrict(samples, split.feature, codes, true, below);
-        ConditionSet longer = path;
-        longer.add(split.feature, codes);
+        const NodePath longer(path, split.feature, codes);
         FoundBefore<Value> known;
         Found<Value> child{value, -1, 0};
         const int height = std::max(found.height - 1, 0);
-        if (problem_.use_cache && caches_.back()->known.find(longer, height, known) && known.exact &&
+        if (problem_.use_cache && caches_.back()->known.find(longer.set(), height, known) && known.exact &&
             known.found.value == value) {
             child = known.found;
         }
         const int next = build(below, longer, height, child, tree);
         tree.nodes[position].branches.emplace_back(codes, next);
     }
-    worker.used[split.feature] = 0;
     return position;
 }
 

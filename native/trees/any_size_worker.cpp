@@ -40,7 +40,7 @@ template <typename Count, typename Value> Value AnySizeWorker<Count, Value>::lea
 }
 
 template <typename Count, typename Value>
-Found<Value> AnySizeWorker<Count, Value>::solve(const Samples<Count> &samples, const ConditionSet &path, int depth,
+Found<Value> AnySizeWorker<Count, Value>::solve(const Samples<Count> &samples, const NodePath &path, int depth,
                                                 Value upper) {
     Found<Value> best{std::min(upper, leaf_value(counter_->totals(samples).data())), -1, 0};
     ClosedFeatures closed(used);
@@ -65,8 +65,9 @@ Found<Value> AnySizeWorker<Count, Value>::solve(const Samples<Count> &samples, c
             // Of equal trees the shallower one, then that of the earlier feature.
             const bool earlier = best.height == height && feature < best.feature;
             const Value limit = std::min(upper, prices().to_beat(best.value, earlier));
-            score[height][feature] = used[feature] ? no_tree<Value> : least;
-            if (used[feature] || least >= limit) {
+            const bool closed = used[feature] || shared_.idle_again(path, feature);
+            score[height][feature] = closed ? no_tree<Value> : least;
+            if (closed || least >= limit) {
                 continue;
             }
             const Value value = try_feature(samples, path, height, feature, limit, nullptr);
@@ -151,7 +152,7 @@ void AnySizeWorker<Count, Value>::take(const Level &level, int feature, FoundSpl
 }
 
 template <typename Count, typename Value>
-Value AnySizeWorker<Count, Value>::try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth,
+Value AnySizeWorker<Count, Value>::try_feature(const Samples<Count> &samples, const NodePath &path, int depth,
                                                int feature, Value upper, FoundSplit<Value> *record) {
     check();
     Level &level = *levels_[depth];
@@ -178,17 +179,15 @@ Value AnySizeWorker<Count, Value>::try_feature(const Samples<Count> &samples, co
         score[depth][feature] = no_tree<Value>;
         return upper;
     }
-    const Use use(used[feature]);
     return try_blocks(level, depth, feature, upper, record, [&](Value child_upper, Value &value) {
-        ConditionSet longer = path;
-        longer.add(feature, level.codes);
+        const NodePath longer(path, feature, level.codes);
         FoundBefore<Value> known;
-        if (recall(longer, depth - 1, known) && (known.exact || known.found.value >= child_upper)) {
+        if (recall(longer.set(), depth - 1, known) && (known.exact || known.found.value >= child_upper)) {
             ++statistics.cache_hits;
             value = known.found.value;
             return true;
         }
-        const Value told = recall_prices(longer, depth - 1);
+        const Value told = recall_prices(longer.set(), depth - 1);
         if (told >= child_upper) {
             value = told;
             return true;
@@ -207,7 +206,7 @@ Value AnySizeWorker<Count, Value>::try_feature(const Samples<Count> &samples, co
         }
         ++statistics.subproblems;
         if (depth == 3 && level.tables) {
-            known.found = second_split(level, child_upper);
+            known.found = second_split(level, shared_.idle_again(longer, feature) ? feature : -1, child_upper);
         } else {
             counter_->restrict(samples, feature, level.codes, true, level.child);
             known.found = solve(level.child, longer, depth - 1, child_upper);
@@ -215,7 +214,7 @@ Value AnySizeWorker<Count, Value>::try_feature(const Samples<Count> &samples, co
         known.exact = known.found.value < child_upper;
         value = known.found.value;
         if (problem_.use_cache) {
-            cache().store(longer, depth - 1, known);
+            cache().store(longer.set(), depth - 1, known);
         }
         return true;
     });

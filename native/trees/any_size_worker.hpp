@@ -10,6 +10,7 @@
 #include "trees/cache.hpp"
 #include "trees/counter.hpp"
 #include "trees/multiway.hpp"
+#include "trees/node_path.hpp"
 
 namespace omtree {
 
@@ -37,15 +38,15 @@ template <typename Count, typename Value> class AnySizeWorker {
                   std::unique_ptr<Counter<Count>> counter);
 
     /// The least value below `upper` over trees of at most `depth`; elsewhere `upper`, and none is below that.
-    Found<Value> solve(const Samples<Count> &samples, const ConditionSet &path, int depth, Value upper);
+    Found<Value> solve(const Samples<Count> &samples, const NodePath &path, int depth, Value upper);
     /// The same with this feature at the root.
-    Value try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int feature, Value upper,
+    Value try_feature(const Samples<Count> &samples, const NodePath &path, int depth, int feature, Value upper,
                       FoundSplit<Value> *record);
     Value leaf_value(const Count *counts) const;
     Counter<Count> &counter() { return *counter_; }
     void watch(Control &control) { control_ = &control; }
 
-    std::vector<char> used; ///< features that may not be split: each may be once on a path
+    std::vector<char> used; ///< features that may not be split here nor below
     /// By depth and feature: what splitting the feature seemed to cost when it was tried last.
     std::vector<std::vector<Value>> score;
     SearchStatistics statistics;
@@ -78,11 +79,11 @@ template <typename Count, typename Value> class AnySizeWorker {
         std::vector<Count> sum;
     };
 
-    /// Keeps a feature from being split further down, even when the search is stopped there.
+    /// Keeps a feature from being split in its own children, even when the search is stopped there.
     struct Use {
         char &flag;
         char before;
-        explicit Use(char &flag) : flag(flag), before(flag) { flag = 1; }
+        Use(char &flag, bool close) : flag(flag), before(flag) { flag = before || close; }
         Use(const Use &) = delete;
         Use &operator=(const Use &) = delete;
         ~Use() { flag = before; }
@@ -105,10 +106,11 @@ template <typename Count, typename Value> class AnySizeWorker {
     /// What other prices of a leaf tell about the value at the present one.
     Value recall_prices(const ConditionSet &path, int depth) const;
     /// Raises the floors of the codes by what other paths to the same samples have found; false where that is nothing.
-    bool recall_floors(Level &level, const ConditionSet &path, int feature);
-    void count_cube(Level &level, const Samples<Count> &samples, const ConditionSet &path, int feature);
-    /// Trees of depth two over the codes that the level has chosen, from its cube.
-    Found<Value> second_split(Level &above, Value upper);
+    bool recall_floors(Level &level, const NodePath &path, int feature);
+    void count_cube(Level &level, const Samples<Count> &samples, const NodePath &path, int feature);
+    /// Trees of depth two over the codes that the level has chosen, from its cube; feature `closed` is not at their
+    /// root.
+    Found<Value> second_split(Level &above, int closed, Value upper);
     /// The same with this feature at the root, from its joint counts with all features; the floors of its codes are
     /// found where they are not given.
     Value second_feature(const Count *slab, int feature, Value upper, const double *floors, FoundSplit<Value> *record);

@@ -21,7 +21,7 @@ bool BinarySearch::suits(const SearchProblem &problem) {
         two_codes = two_codes && feature.n_codes <= 2;
     }
     std::vector<SplitColumn> columns;
-    if (!(problem.binary || two_codes) || problem.counting == Counting::histogram || problem.max_depth < 1 ||
+    if (!(problem.max_children == 2 || two_codes) || problem.counting == Counting::histogram || problem.max_depth < 1 ||
         problem.max_leaves < 2 || problem.features.empty() || !split_columns(problem, columns)) {
         return false;
     }

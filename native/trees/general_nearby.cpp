@@ -39,7 +39,7 @@ template <class AnyPart> class Nearby {
         double cap = task_.most_trees < unlimited ? -infinity : task_.cap;
         try {
             // Few trees are often as good as the best; binary trees are fewer than others.
-            const double first = task_.problem.binary ? 2 * unit : unit;
+            const double first = task_.problem.max_children == 2 ? 2 * unit : unit;
             for (double margin = task_.most_trees < many ? unit / 8 : first;; margin = std::max(unit, 2 * margin)) {
                 cap = std::min(task_.cap, margin > 256 * unit ? infinity : std::max(cap, task_.known + margin));
                 forget();

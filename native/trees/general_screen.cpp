@@ -28,7 +28,7 @@ bool Searcher::screen(const RowList &rows, int depth, int budget, int feature, d
     Values values;
     values.start(budget, infinity);
     // Of two children each is known soon enough by what the other leaves it.
-    level.thorough = !problem_.binary && problem_.max_children != 2;
+    level.thorough = problem_.max_children != 2;
     try_feature(rows, depth, budget, feature, std::vector<double>(budget + 1, cap), values, false);
     level.thorough = false;
     return hand_over(level, cap, out);
@@ -74,7 +74,7 @@ bool Searcher::hand_over(Level &level, double cap, Screen &out) {
 
 void Searcher::count(const RowList &rows, int depth, Layout &layout, Counts &out) const {
     const int n = shared_.n_statistics;
-    lay_out(-1, layout);
+    lay_out(layout);
     out.layout = &layout;
     if (depth == 2) {
         out.numbers.resize(static_cast<std::size_t>(layout.width) * layout.width * n);

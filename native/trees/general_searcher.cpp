@@ -23,9 +23,6 @@ void Searcher::check() {
 static constexpr std::size_t most_counted_bytes = std::size_t{64} << 20;
 
 bool Searcher::may_split(int feature) {
-    if (!problem_.binary && path.tests(feature)) {
-        return false;
-    }
     const ForcedNode *given = path.given();
     if (given != nullptr && (given->leaf || (given->feature >= 0 && given->feature != feature) ||
                              (!given->closed.empty() && given->closed[feature]))) {
@@ -154,7 +151,7 @@ void Searcher::solve(const RowList &rows, int depth, int budget, const std::vect
     }
     const bool counted = !shared_.by_rows && depth == 2;
     if (counted) {
-        lay_out(-1, level.layout);
+        lay_out(level.layout);
     }
     const std::size_t size = static_cast<std::size_t>(level.layout.width) * level.layout.width * shared_.n_statistics;
     // The counts of thousands of features at once take long, and nothing can stop them.
@@ -192,7 +189,7 @@ void Searcher::try_feature(const RowList &rows, int depth, int budget, int featu
         return;
     }
     check();
-    lay_out(-1, level.layout);
+    lay_out(level.layout);
     const std::size_t stride = static_cast<std::size_t>(level.layout.width) * shared_.n_statistics;
     level.table.assign(problem_.features[feature].n_codes * stride, 0.0);
     for (const std::uint32_t i : rows) {
@@ -299,7 +296,7 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
     bool tables = false;
     std::size_t size = 0;
     if (depth == 3 && !shared_.by_rows) {
-        lay_out(feature, level.layout);
+        lay_out(level.layout);
         size = static_cast<std::size_t>(level.layout.width) * level.layout.width * n;
         tables = size * n_codes * sizeof(double) <= std::size_t{256} << 20;
     }

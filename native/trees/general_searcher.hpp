@@ -210,7 +210,7 @@ class Searcher {
     void remember(int depth, int budget, const std::vector<double> &upper, const Values &out, const ConditionSet &key,
                   Level &level);
 
-    void lay_out(int splitting, Layout &layout) const;
+    void lay_out(Layout &layout) const;
     void count_histogram(const RowList &rows, int feature, bool floors, std::vector<double> &out) const;
     void count_table(const RowList &rows, const Layout &layout, double *table) const;
     /// A loss that no tree of one level, or of two, gets below.

@@ -4,17 +4,14 @@
 
 namespace omtree::general {
 
-/// All features that may still be split once `splitting` has been.
-void Searcher::lay_out(int splitting, Layout &layout) const {
+void Searcher::lay_out(Layout &layout) const {
     layout.features.clear();
     layout.first.assign(shared_.n_features, -1);
     layout.width = 0;
     for (int f = 0; f < shared_.n_features; ++f) {
-        if (problem_.binary || (f != splitting && !path.tests(f))) {
-            layout.features.push_back(f);
-            layout.first[f] = layout.width;
-            layout.width += problem_.features[f].n_codes;
-        }
+        layout.features.push_back(f);
+        layout.first[f] = layout.width;
+        layout.width += problem_.features[f].n_codes;
     }
 }
 
@@ -98,7 +95,7 @@ double Searcher::floor_one(const double *histogram, const Layout &layout, int ab
     const int n = shared_.n_statistics;
     double least = leaf;
     for (const int h : layout.features) {
-        if (h == above || (!problem_.binary && path.tests(h))) {
+        if (h == above) {
             continue;
         }
         const double *codes = histogram + static_cast<std::size_t>(layout.first[h]) * n;
@@ -170,7 +167,7 @@ void Searcher::floor_by_rows(Level &level, int depth, int feature) {
         double *own = &level.histogram[code * width_];
         double least = judge_.bare_loss(own, rows);
         for (int h = 0; h < shared_.n_features && depth == 2 && least > own[n]; ++h) {
-            if (h != feature && (problem_.binary || !path.tests(h))) {
+            if (h != feature) {
                 least = std::min(least, bare_split(rows, h, least));
             }
         }

@@ -74,8 +74,7 @@ bool JointStore<Count>::sum(const std::vector<CodeLimit> &limits, int n, std::ve
         return false;
     }
     out.assign(sizes_[n], 0);
-    // A feature that is split once on a path is of no interest to what is below, and some cannot be split at all.
-    const auto closed = [&](int f) { return closed_[f] || (n > 1 && !problem_.binary && contains(inside, f)); };
+    const auto closed = [&](int f) { return closed_[f] != 0; };
     const std::vector<std::int32_t> sets = all_sets(n_features_, n);
     for (std::size_t s = 0; s < (n > 0 ? sets.size() / n : 1); ++s) {
         const std::span<const int> set(sets.data() + s * n, n);

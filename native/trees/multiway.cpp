@@ -96,7 +96,7 @@ template <typename Count> void Searcher<Count>::start(const Samples<Count> &samp
 }
 
 template <typename Count>
-void Searcher<Count>::try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
+void Searcher<Count>::try_feature(const Samples<Count> &samples, const NodePath &path, int depth, int budget,
                                   int feature, const std::vector<double> &upper, Values &out, bool record) {
     check();
     Level &level = *levels_[depth];
@@ -133,13 +133,12 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
     split(level, feature, budget, upper, out, record, problem_.use_bounds, depth - 1,
           [&](int child_budget, Values &child) {
               std::sort(level.codes.begin(), level.codes.end());
-              ConditionSet longer = path;
-              longer.add(feature, level.codes);
-              if (raise(longer, depth - 1, level.child_lower, child)) {
+              const NodePath longer(path, feature, level.codes);
+              if (raise(longer.set(), depth - 1, level.child_lower, child)) {
                   return false;
               }
               Known &known = level.known;
-              if (problem_.use_cache && shared_.cache.find(longer, depth - 1, known) &&
+              if (problem_.use_cache && shared_.cache.find(longer.set(), depth - 1, known) &&
                   static_cast<int>(known.values.size()) > child_budget) {
                   bool enough = true;
                   for (int m = 1; m <= child_budget; ++m) {
@@ -163,7 +162,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                   }
               }
               if (tables) {
-                  second_split(level, child_budget, child);
+                  second_split(level, shared_.idle_again(longer, feature) ? feature : -1, child_budget, child);
               } else {
                   counter_->restrict(samples, feature, level.codes, true, level.child);
                   solve(level.child, longer, depth - 1, child_budget, level.child_upper, child);
@@ -175,7 +174,7 @@ void Searcher<Count>::try_feature(const Samples<Count> &samples, const Condition
                   for (int m = 1; m <= child_budget; ++m) {
                       known.exact[m] = child.loss[m] < level.child_upper[m];
                   }
-                  shared_.cache.store(longer, depth - 1, known);
+                  shared_.cache.store(longer.set(), depth - 1, known);
               }
               return true;
           });
@@ -202,7 +201,7 @@ template <typename Count> std::vector<int> Searcher<Count>::close(const Samples<
 }
 
 template <typename Count>
-void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
+void Searcher<Count>::solve(const Samples<Count> &samples, const NodePath &path, int depth, int budget,
                             const std::vector<double> &upper, Values &out) {
     start(samples, budget, out);
     if (depth > 0 && budget > 1) {
@@ -228,7 +227,8 @@ void Searcher<Count>::solve(const Samples<Count> &samples, const ConditionSet &p
         for (const int feature : order) {
             // Deeper trees have more leaves than the depth; those with that many leaves that are the best possible end
             // it.
-            if (!used[feature] && !(depth > 2 && out.loss[std::min(depth + 1, budget)] <= floor)) {
+            if (!used[feature] && !shared_.idle_again(path, feature) &&
+                !(depth > 2 && out.loss[std::min(depth + 1, budget)] <= floor)) {
                 try_feature(samples, path, depth, budget, feature, upper, out, false);
             }
         }

@@ -11,6 +11,7 @@
 #include "trees/code_columns.hpp"
 #include "trees/counter.hpp"
 #include "trees/kernels.hpp"
+#include "trees/node_path.hpp"
 #include "trees/partition.hpp"
 #include "trees/search.hpp"
 #include "trees/search_data.hpp"
@@ -73,6 +74,15 @@ template <typename Count> struct Shared {
 
     Shared(const SearchProblem &problem, double total);
 
+    /// Whether a child of a split gains nothing by splitting the same feature again, because the split itself could
+    /// have more children.
+    bool idle_child(int feature) const {
+        const Family family = problem.features[feature].family;
+        return problem.max_children == 0 && family != Family::run && family != Family::single;
+    }
+    /// Whether that is so of a child of the root. Elsewhere other ways lead to the same samples, and what is found
+    /// there must be right for all of them.
+    bool idle_again(const NodePath &path, int feature) const { return path.only(feature) && idle_child(feature); }
     /// The counts of a feature, [code][class], out of a histogram over all features.
     void gather(const Count *histogram, int feature, Count *out) const;
     /// Loss of a leaf for every code of a feature, whatever the support, or as much of it as is `enough`.
@@ -148,10 +158,10 @@ template <typename Count> class Searcher {
 
     /// Least loss over trees of at most `depth` on the samples, for every number of leaves up to `budget`. Only losses
     /// below `upper` are looked for: elsewhere the answer is `upper`, and the loss is known to be no less.
-    void solve(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget,
+    void solve(const Samples<Count> &samples, const NodePath &path, int depth, int budget,
                const std::vector<double> &upper, Values &out);
     /// The same with this feature at the root; improves `out`.
-    void try_feature(const Samples<Count> &samples, const ConditionSet &path, int depth, int budget, int feature,
+    void try_feature(const Samples<Count> &samples, const NodePath &path, int depth, int budget, int feature,
                      const std::vector<double> &upper, Values &out, bool record);
     void start(const Samples<Count> &samples, int budget, Values &out);
     Counter<Count> &counter() { return *counter_; }
@@ -161,7 +171,7 @@ template <typename Count> class Searcher {
     /// As in `Shared`; nothing where bounds are switched off.
     std::vector<int> close(const Samples<Count> &samples);
 
-    std::vector<char> used; ///< features that may not be split: each may be once on a path
+    std::vector<char> used; ///< features that may not be split here nor below
     SearchStatistics statistics;
 
   private:
@@ -207,8 +217,8 @@ template <typename Count> class Searcher {
     /// codes are found where they are not given.
     void second_feature(const Count *slab, int feature, int budget, const std::vector<double> &upper, Values &out,
                         bool record, const double *floors = nullptr);
-    /// Trees of depth two from the joint counts of all features.
-    void second_split(Level &above, int budget, Values &out);
+    /// Trees of depth two from the joint counts of all features; feature `closed` is not at their root.
+    void second_split(Level &above, int closed, int budget, Values &out);
     void raise_floors(Level &level, int feature);
 
     bool begin(Level &level, int feature, int depth, int budget);

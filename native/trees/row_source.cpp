@@ -32,7 +32,7 @@ bool RowSource::pays(const SearchProblem &problem, std::size_t n_samples) {
     if (problem.counting == Counting::tables) {
         return true;
     }
-    if (problem.counting != Counting::automatic || !problem.use_bounds || problem.binary || width < 3 ||
+    if (problem.counting != Counting::automatic || !problem.use_bounds || problem.max_children == 2 || width < 3 ||
         n_samples < least_samples) {
         return false;
     }

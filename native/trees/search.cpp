@@ -364,24 +364,14 @@ template <typename Count> SearchResult run_rows(const SearchProblem &problem, Co
     return Run<Count>(problem, control, std::move(samples))();
 }
 
-/// The problem without depth that no tree can have, as each feature is split once on a path.
-SearchProblem of_use(SearchProblem problem) {
-    if (!problem.binary) {
-        problem.max_depth = std::min(problem.max_depth, static_cast<int>(problem.features.size()));
-    }
-    return problem;
-}
-
 } // namespace
 
-SearchResult search_tables(const SearchProblem &asked, JointSource &source, std::size_t bytes, Control &control) {
-    const SearchProblem problem = of_use(asked);
+SearchResult search_tables(const SearchProblem &problem, JointSource &source, std::size_t bytes, Control &control) {
     return problem.counts_whole() ? run_tables<std::int32_t>(problem, source, bytes, control)
                                   : run_tables<double>(problem, source, bytes, control);
 }
 
-SearchResult search_trees(const SearchProblem &asked, Control &control) {
-    const SearchProblem problem = of_use(asked);
+SearchResult search_trees(const SearchProblem &problem, Control &control) {
     if (BinarySearch::suits(problem)) {
         return BinarySearch(problem, {}, control).run();
     }

@@ -34,7 +34,6 @@ struct SearchOptions {
     int max_depth = 0;
     int max_leaves = 1;
     double min_support = 0.0;
-    bool binary = false;
     int max_children = 0; ///< 0: no limit
     int n_threads = 1;
     std::size_t cache_bytes = 0;

@@ -15,7 +15,7 @@ template <typename Count> void Searcher<Count>::raise_floors(Level &level, int f
         if (used[other]) {
             continue;
         }
-        used[other] = !problem_.binary;
+        used[other] = 1; // within one of its codes a feature tells no more
         open_.find(shared_, used);
         const auto [offset, code_stride, class_stride] = shared_.place[other];
         for (const int code : level.present) {
@@ -60,11 +60,11 @@ template <typename Count> void Searcher<Count>::raise_floors(Level &level, int f
     }
 }
 
-template <typename Count> void Searcher<Count>::second_split(Level &above, int budget, Values &out) {
+template <typename Count> void Searcher<Count>::second_split(Level &above, int closed, int budget, Values &out) {
     const std::vector<double> &upper = above.child_upper;
     const double tolerance = shared_.cost.tolerance();
     for (int feature = 0; feature < n_features_; ++feature) {
-        if (used[feature]) {
+        if (used[feature] || feature == closed) {
             continue;
         }
         check();

@@ -244,7 +244,7 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
         }
     }
     const char before = used[feature];
-    used[feature] = before || !problem_.binary;
+    used[feature] = 1; // within one of its codes a feature tells no more
     open_.find(shared_, used);
     // A loss below which no tree gets, by code: one more split into as many leaves as there are values.
     level.floors.assign(f.n_codes, 0.0);
@@ -256,6 +256,8 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
             level.floors[code] = leaf > 0.0 ? split_floor(slab + static_cast<std::size_t>(code) * width, leaf) : 0.0;
         }
     }
+    used[feature] = before || shared_.idle_child(feature);
+    open_.find(shared_, used);
     used[feature] = before;
     if (!begin(level, feature, 2, budget)) {
         return;

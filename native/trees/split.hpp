@@ -29,9 +29,9 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
         char before;
         ~Use() { flag = before; }
     } const use{used[feature], used[feature]};
-    used[feature] = used[feature] || !problem_.binary;
     // Below, a child's loss takes long to find, so that it pays to know first what it may be at most.
     const bool deep = child_depth > 1;
+    used[feature] = used[feature] || (!deep && shared_.idle_child(feature));
     const auto find_out = [&](int block) {
         check();
         level.exact[block] = 1;

@@ -56,8 +56,8 @@ bool SumSearch::suits(const SearchProblem &problem, std::span<const double> stat
         two_codes = two_codes && feature.n_codes <= 2;
     }
     std::vector<SplitColumn> columns;
-    if (!(problem.binary || two_codes) || problem.max_depth < 1 || problem.max_leaves < 2 || problem.features.empty() ||
-        !split_columns(problem, columns) || columns.size() > most_columns) {
+    if (!(problem.max_children == 2 || two_codes) || problem.max_depth < 1 || problem.max_leaves < 2 ||
+        problem.features.empty() || !split_columns(problem, columns) || columns.size() > most_columns) {
         return false;
     }
     // Weights of cells are differences: even that of the lightest row must stand out of their rounding.

@@ -54,8 +54,8 @@ template <typename Count> int TreeBuilder<Count>::hint(const ConditionSet &path,
 
 /// The split of the simplest tree with this loss.
 template <typename Count>
-void TreeBuilder<Count>::find(const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves,
-                              double loss, int feature, Values &values, int &height) {
+void TreeBuilder<Count>::find(const Samples<Count> &samples, const NodePath &path, int depth, int leaves, double loss,
+                              int feature, Values &values, int &height) {
     const SearchProblem &problem = shared_.problem;
     const double tolerance = shared_.cost.tolerance();
     const std::vector<double> upper(leaves + 1, loss + 2 * tolerance);
@@ -84,9 +84,8 @@ void TreeBuilder<Count>::find(const Samples<Count> &samples, const ConditionSet 
 
 /// Appends the best tree on the samples, whose loss is known, and adds up the losses of its leaves.
 template <typename Count>
-int TreeBuilder<Count>::node(const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves,
-                             double loss, int feature, const Values *values, SearchTree &tree, double &total) {
-    const SearchProblem &problem = shared_.problem;
+int TreeBuilder<Count>::node(const Samples<Count> &samples, const NodePath &path, int depth, int leaves, double loss,
+                             int feature, const Values *values, SearchTree &tree, double &total) {
     const int position = static_cast<int>(tree.size());
     const std::vector<Count> counts = searcher_.counter().totals(samples);
     tree.emplace_back();
@@ -110,23 +109,18 @@ int TreeBuilder<Count>::node(const Samples<Count> &samples, const ConditionSet &
     const Split split = values->split[leaves];
     tree[position].feature = split.feature;
     tree[position].complement = split.complement;
-    auto &used = searcher_.used[split.feature];
-    const char before = used;
-    used = used || !problem.binary;
     for (const Branch &branch : split.children) {
         Samples<Count> below;
         searcher_.counter().restrict(samples, split.feature, branch.codes, branch.leaves > 1, below);
-        ConditionSet longer = path;
         auto sorted = branch.codes;
         std::sort(sorted.begin(), sorted.end());
-        longer.add(split.feature, sorted);
+        const NodePath longer(path, split.feature, sorted);
         const double weight = shared_.cost.weight(searcher_.counter().totals(below).data());
         const int own = shared_.cost.most_leaves(weight, branch.leaves);
-        const int next = hint(longer, depth - 1, own, branch.loss);
+        const int next = hint(longer.set(), depth - 1, own, branch.loss);
         const int child = node(below, longer, depth - 1, own, branch.loss, next, nullptr, tree, total);
         tree[position].branches.emplace_back(sorted, child);
     }
-    searcher_.used[split.feature] = before;
     return position;
 }
 

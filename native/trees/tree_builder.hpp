@@ -21,9 +21,9 @@ template <typename Count> class TreeBuilder {
                  SearchTree &tree);
 
   private:
-    int node(const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves, double loss, int feature,
+    int node(const Samples<Count> &samples, const NodePath &path, int depth, int leaves, double loss, int feature,
              const Values *values, SearchTree &tree, double &total);
-    void find(const Samples<Count> &samples, const ConditionSet &path, int depth, int leaves, double loss, int feature,
+    void find(const Samples<Count> &samples, const NodePath &path, int depth, int leaves, double loss, int feature,
               Values &values, int &height);
     int hint(const ConditionSet &path, int depth, int leaves, double loss);
 

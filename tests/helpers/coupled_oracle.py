@@ -49,7 +49,7 @@ class Oracle:
         self._losses: dict[Leaves, float] = {}
         whole = frozenset(range(len(y)))
         self.grown = {}
-        for tree in self._trees(whole, depth, frozenset()):
+        for tree in self._trees(whole, depth):
             self.grown.setdefault(self._leaves_of(tree), []).append(tree)
 
     def listed(self, trivial: bool = False) -> dict[Leaves, float]:
@@ -78,18 +78,16 @@ class Oracle:
     def _may_be_leaf(self, rows: Rows) -> bool:
         return len(rows) >= self.least and self.leaf_allowed(rows)
 
-    def _trees(self, rows: Rows, depth: int, tested: frozenset[int]) -> Iterator[tuple]:
+    def _trees(self, rows: Rows, depth: int) -> Iterator[tuple]:
         """Trees as (rows, children)."""
         if self._may_be_leaf(rows):
             yield (rows, ())
         for f in range(self.values.shape[1]) if depth else ():
-            if f in tested and not self.binary:
-                continue
             present = tuple(sorted({self.values[row, f] for row in rows}))
             for way in ways(present, self.binary):
                 parts = [frozenset(row for row in rows if self.values[row, f] in part) for part in way]
                 if min(map(len, parts)) >= self.least and len(parts) <= self.most:
-                    below = [list(self._trees(part, depth - 1, tested | {f})) for part in parts]
+                    below = [list(self._trees(part, depth - 1)) for part in parts]
                     for children in itertools.product(*below):
                         if sum(len(self._leaves_of(child)) for child in children) <= self.most:
                             yield (rows, children)

@@ -96,8 +96,6 @@ def every_tree(
         if len(path) == max_depth or limit == 1:
             return found
         for position, feature in enumerate(features):
-            if splits == "multiway" and position in met:
-                continue
             here = codes[position, rows]
             below: dict[Part, list[Model]] = {}
             for way in split_ways(feature, frozenset(here.tolist()), categories):

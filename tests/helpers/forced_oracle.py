@@ -61,7 +61,6 @@ def cheapest(
     *,
     binary: bool,
     cuts: dict[str, list[float]] | None = None,
-    used: frozenset[str] = frozenset(),
     banned: frozenset[str] = frozenset(),
 ) -> list[float]:
     """Fewest errors of a tree that begins like the spec, with at most 0, 1, ... leaves; from the definitions alone."""
@@ -75,7 +74,7 @@ def cheapest(
     if depth == 0 or spec.get("leaf") or "answer" in spec:
         return best
     for name in [spec["split"]] if "split" in spec else list(X.columns):
-        if name in banned or (not binary and name in used):
+        if name in banned:
             continue
         for way in splits(X, rows, name, 2 if binary else math.inf, cuts):
             below: list[dict[str, Any]] = [{} for _ in way]
@@ -94,9 +93,7 @@ def cheapest(
                 below = [given[next(iter(owner))] for owner in owners]
             total = [0.0] + [math.inf] * leaves
             for (_, inside), child in zip(way, below, strict=True):
-                found = cheapest(
-                    X, y, child, inside, depth - 1, leaves, binary=binary, cuts=cuts, used=used | {name}, banned=banned
-                )
+                found = cheapest(X, y, child, inside, depth - 1, leaves, binary=binary, cuts=cuts, banned=banned)
                 total = [min(total[i] + found[m - i] for i in range(m + 1)) for m in range(leaves + 1)]
             best = [min(a, b) for a, b in zip(best, total, strict=True)]
     return best

@@ -181,8 +181,6 @@ def best_trees(problem: Problem, splits: str = "multiway", max_children: int | N
             return solved[key]
         best = [leaf_value(problem, rows, conditions, order)] * problem.max_leaves
         for f in range(len(codes)) if depth > 0 else ():
-            if splits == "multiway" and f in order:
-                continue
             here = codes[f, rows]
             for way in split_ways(problem, f, here, conditions, most):
                 total = [0.0] + [math.inf] * problem.max_leaves
@@ -210,8 +208,6 @@ def all_vectors(problem: Problem, forms: np.ndarray, splits: str, max_children: 
             vector[0] += paid
             found.add((*vector.tolist(), 1))
         for f in range(len(codes)) if depth > 0 else ():
-            if splits == "multiway" and f in order:
-                continue
             here = codes[f, rows]
             for way in split_ways(problem, f, here, conditions, most):
                 sums = {(0.0,) * (len(forms) + 1)}
@@ -279,8 +275,6 @@ def all_leaf_sets(problem: Problem, splits: str, max_children: int | None, trivi
         leaf = leaf_value(problem, rows, conditions, order)
         found = {alone: leaf} if leaf < math.inf else {}
         for f in range(len(codes)) if depth > 0 else ():
-            if splits == "multiway" and f in order:
-                continue
             here = codes[f, rows]
             for way in split_ways(problem, f, here, conditions, most):
                 sums: dict[Leaves, float] = {frozenset(): 0.0}

@@ -260,8 +260,7 @@ def best_trees(
     """Least loss of a tree with at most 1, 2, ..., `max_leaves` leaves; infinite where there is none.
 
     An inner node splits one feature into two or more conditions so that each of its rows meets exactly one and each
-    child has rows. With ``splits="multiway"`` a feature is split once on a path; with ``"binary"`` a node has two
-    children and a feature may be split again.
+    child has rows. A feature may be split again further down. With ``splits="binary"`` a node has two children.
     """
     children_limit = 2 if splits == "binary" else math.inf if max_children is None else max_children
     row_costs = counts @ costs
@@ -277,8 +276,8 @@ def best_trees(
             ]
         return split_ways[feature, present]
 
-    def solve(rows: np.ndarray, depth: int, used: frozenset[int]) -> list[float]:
-        key = (rows.tobytes(), depth, used)
+    def solve(rows: np.ndarray, depth: int) -> list[float]:
+        key = (rows.tobytes(), depth)
         if key in solved:
             return solved[key]
         enough = weight[rows].sum() >= min_support - TOLERANCE
@@ -286,23 +285,20 @@ def best_trees(
         best = [leaf] * max_leaves
         if depth > 0:
             for feature in range(len(features)):
-                if feature in used:
-                    continue
-                below = used if splits == "binary" else used | {feature}
                 here = codes[feature, rows]
                 subtree: dict[frozenset[int], list[float]] = {}
                 for way in ways(feature, frozenset(here.tolist())):
                     total = [0.0] + [math.inf] * max_leaves
                     for part in way:
                         if part not in subtree:
-                            subtree[part] = solve(rows[np.isin(here, list(part))], depth - 1, below)
+                            subtree[part] = solve(rows[np.isin(here, list(part))], depth - 1)
                         total = _share_leaves(total, subtree[part])
                     best = [min(a, b) for a, b in zip(best, total[1:], strict=True)]
         # At most m leaves, not exactly m.
         solved[key] = list(itertools.accumulate(best, min))
         return solved[key]
 
-    return solve(np.arange(codes.shape[1]), max_depth, frozenset())
+    return solve(np.arange(codes.shape[1]), max_depth)
 
 
 def best_trees_of_any_depth(

@@ -99,13 +99,14 @@ def test_alternating_labels_on_one_feature() -> None:
     assert best_trees(*line([0, 1, 0, 1], "nominal"), 1, 4, 1, "values") == [2, 2, 2, 0]
 
 
-def test_binary_splits_come_back_to_a_feature() -> None:
+def test_splits_come_back_to_a_feature() -> None:
     """Four intervals of one feature take two levels of binary splits, and one multiway split of four children."""
     case = line([0, 1, 0, 1])
     assert best_trees(*case, 1, 4, 1, splits="binary") == [2, 1, 1, 1]
     assert best_trees(*case, 2, 4, 1, splits="binary") == [2, 1, 1, 0]
-    assert best_trees(*case, 3, 4, 1, max_children=2) == [2, 1, 1, 1]
-    assert best_trees(*case, 3, 4, 1, max_children=3) == [2, 1, 1, 1]
+    assert best_trees(*case, 2, 4, 1, max_children=2) == [2, 1, 1, 0]
+    assert best_trees(*case, 1, 4, 1, max_children=3) == [2, 1, 1, 1]
+    assert best_trees(*case, 2, 4, 1, max_children=3) == [2, 1, 1, 0]
 
 
 def test_support_forbids_small_leaves() -> None:
@@ -212,7 +213,7 @@ def test_laws(seed: int) -> None:
     assert all(a <= b for a, b in zip(deeper, trees, strict=True))
     assert all(a <= b for a, b in zip(laxer, trees, strict=True))
     assert all(a <= b for a, b in zip(trees, narrow, strict=True))
-    # Binary trees may do all that multiway trees of two children can, and split a feature again.
+    # Binary trees may do all that multiway trees of two children can, and part one value from all others.
     assert all(a <= b for a, b in zip(best_trees(*case, splits="binary"), narrow, strict=True))
 
     facts = recompute(*samples(table), rules.rules, costs)

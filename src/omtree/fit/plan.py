@@ -34,7 +34,7 @@ from omtree.fit.infeasibility import conflicting, in_words, nearest
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTree, QuickTrees
 from omtree.fit.representable import check_losses
-from omtree.fit.search_space import cuts_in_words, feature_once, search_space
+from omtree.fit.search_space import cuts_in_words, search_space
 from omtree.fit.threshold_rounds import Refined, Solve
 from omtree.fit.thresholds import ThresholdSearch
 from omtree.model.certificate import Certificate
@@ -401,7 +401,6 @@ class Plan:
         cuts = _cuts(found, problem.table.features, whole)
         anywhere = found.all_cuts or (cuts.get("cuts") == "all" and found.floor is not None)
         priced = prices is not None and prices.weight > 0
-        once = self.structure == "tree" and not anywhere and feature_once(problem, self.splits, self.max_children)
         certificate = Certificate(
             status=found.status,
             value=found.value,
@@ -422,9 +421,7 @@ class Plan:
                     "exact" if anywhere else self.binning, self.n_bins, problem.table.features, outcome.rounds
                 ),
                 all_cuts=anywhere,
-                once=once,
             ),
-            feature_once=once,
             **cuts,
             lp_value=found.lp_value,
             exact_pricing=found.exact_pricing,

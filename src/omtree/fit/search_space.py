@@ -23,7 +23,6 @@ def search_space(
     cuts: str,
     *,
     all_cuts: bool = False,
-    once: bool = False,
 ) -> str:
     """The models an engine chooses from, in a sentence.
 
@@ -36,8 +35,6 @@ def search_space(
         Where numbers are cut, in words.
     all_cuts : bool
         Whether that is anywhere, so that the conditions on the table's thresholds are not all there are.
-    once : bool
-        Whether trees that test a feature again further down are not among them; see `feature_once`.
     """
     features = problem.table.features
     if structure == "tree":
@@ -45,8 +42,6 @@ def search_space(
         if problem.leaf_price > 0 and problem.any_size:
             limits = f"any depth and {_ANY_NUMBER}"
         kind = f"all {splits} trees of {limits}"
-        if once:
-            kind += ", no feature twice on a path,"
     else:
         kind = (
             f"all sets of at most {problem.max_leaves:,} disjoint rules "
@@ -76,15 +71,6 @@ def cuts_in_words(
     counts = [len(feature.thresholds) for feature in features if feature.thresholds is not None]
     span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     return f"at the {span} thresholds per column of refinement round {rounds}"
-
-
-def feature_once(problem: Problem, splits: Literal["multiway", "binary"], max_children: int | None) -> bool:
-    """Whether the search over coded features passes over trees that test a feature again further down.
-
-    Up to depth two such a tree can as well test the feature once, with more children, where these are not limited.
-    """
-    last = 2 if max_children is None else 1
-    return splits == "multiway" and problem.max_depth > last and problem.leaf_price == 0
 
 
 def smaller_space(space: str, leaves: int, n_cuts: int = 0) -> str:

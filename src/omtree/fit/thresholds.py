@@ -279,15 +279,12 @@ class ThresholdSearch:
         """A quick tree, for its cuts or as the best that will be known soon."""
         if self._quick is None or not (coarse or hopeless) or self._too_late(part):
             return None
-        # Cuts for a search that tests no feature twice are those of trees that do not either; an answer may.
-        once = self._quick.splits == "multiway" and not hopeless
         limit = self._share(_FIRST_SHARE)
         return self._quick.search(
             part.training,
             features,
             coarse,
             limit,
-            once=once,
             work=FIRST_WORK,
             variety=VARIETY if self._pose.max_depth <= 4 and not self._quick.cuts_only else 0,
             patience=FIRST_PATIENCE,

@@ -49,8 +49,6 @@ class Certificate:
         Rules (leaves) of the model, and most conditions in one.
     search_space : str
         The models among which the bound holds.
-    feature_once : bool
-        Whether the trees that it is compared with test no feature twice on a path, where that makes a difference.
     cuts : {"all", "some", ""}
         Whether these models cut numbers anywhere or at some points only; empty where no numbers are cut, or where it is
         not known.
@@ -102,7 +100,6 @@ class Certificate:
     leaves: int = 0
     depth: int = 0
     search_space: str = ""
-    feature_once: bool = False
     cuts: Literal["all", "some", ""] = ""
     n_cuts: int = 0
     all_cuts_bound: float | None = None
@@ -277,12 +274,11 @@ class Certificate:
         kind = "tree" if self.structure == "tree" else "set of rules"
         match self.cuts:
             case "all":
-                compared = f"{kind} over any cut points"
+                return f"{kind} over any cut points"
             case "some":
-                compared = f"{kind} with these {_count(self.n_cuts, 'cut point', 'cut points')}"
+                return f"{kind} with these {_count(self.n_cuts, 'cut point', 'cut points')}"
             case "":
-                return f"{kind} with no feature twice on a path" if self.feature_once else "model"
-        return f"{compared} and no feature twice on a path" if self.feature_once else compared
+                return "model"
 
 
 def _relative(value: float, bound: float) -> float:

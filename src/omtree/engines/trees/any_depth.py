@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from omtree import _native
-from omtree.data.table import Feature
 from omtree.deadline import Deadline
+from omtree.engines.trees.joined_tests import most_children
 from omtree.engines.trees.search import sums_and_formula
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import tree_task
-from omtree.problem.graph import Condition
 from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import Node, Problem
+from omtree.problem.problem import Problem
 
 
 def solve_any_depth(
@@ -66,14 +63,14 @@ def solve_any_depth(
     features = problem.table.features
     columns = [features.index(level.feature) for level in problem.graph.levels]
     categories = problem.graph.categories
-    most = problem.table.n_rows
+    n_rows = problem.table.n_rows
     task = tree_task(
         features,
         columns,
         categories,
         # No tree has more of either; the kernel's numbers end somewhere.
-        max_depth=max(1, most),
-        max_leaves=max(2, most),
+        max_depth=max(1, n_rows),
+        max_leaves=max(2, n_rows),
         min_support=problem.min_support,
         splits="binary",
         cache_mb=cache_mb,
@@ -90,31 +87,5 @@ def solve_any_depth(
         prices=None,
         leaf_price=problem.leaf_price,
     )
-    if answer is None:
-        return None
-    found = solution_of(answer, columns, features, categories, started)
-    if splits == "binary" or found.tree is None:
-        return found
-    return replace(found, trees=[_joined(found.tree, features, max_children)])
-
-
-def _joined(node: Node, features: Sequence[Feature], max_children: int | None) -> Node:
-    """The tree with tests of the same feature right below each other made one, as far as its children allow."""
-    branches = [(condition, _joined(child, features, max_children)) for condition, child in node.branches]
-    place = 0
-    while place < len(branches):
-        condition, child = branches[place]
-        again = bool(child.branches) and child.branches[0][0].feature == condition.feature
-        if again and (max_children is None or len(branches) + len(child.branches) - 1 <= max_children):
-            branches[place : place + 1] = [
-                (_within(inner, condition, features[condition.feature]), below) for inner, below in child.branches
-            ]
-        else:
-            place += 1
-    return replace(node, branches=tuple(branches))
-
-
-def _within(inner: Condition, outer: Condition, feature: Feature) -> Condition:
-    """Both conditions on a feature as one."""
-    codes = tuple(code for code in inner.codes if code in outer.codes)
-    return Condition(inner.feature, codes, feature.describe(codes))
+    most = most_children(splits, max_children)
+    return None if answer is None else solution_of(answer, columns, features, categories, started, most)

@@ -8,6 +8,7 @@ import numpy as np
 
 from omtree import _native
 from omtree.deadline import Deadline
+from omtree.engines.trees.joined_tests import most_children
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import Report, problem_task
@@ -37,8 +38,7 @@ def solve_general(
     problem : Problem
         Constraints over the whole model (``problem.model_limits``) are not for this engine.
     splits : {"multiway", "binary"}
-        Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
-        be split again further down.
+        Multiway: any number of children. Binary: two. A feature may be split again further down.
     max_children : int, optional
         Most children of a node.
     n_jobs : int
@@ -89,4 +89,6 @@ def solve_general(
     )
     codes = np.ascontiguousarray(problem.table.codes, dtype=np.uint8)
     answer = _native.search_general(codes, make_judge(problem), task)
-    return solution_of(answer, columns, features, categories, started, leaf_decides=False)
+    # What is given has its own levels.
+    most = 2 if problem.limits.forced else most_children(splits, max_children)
+    return solution_of(answer, columns, features, categories, started, most, leaf_decides=False)

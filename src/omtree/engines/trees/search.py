@@ -11,6 +11,7 @@ import numpy as np
 from omtree import _native
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
+from omtree.engines.trees.joined_tests import most_children
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import Report, problem_task, tree_task
@@ -45,8 +46,7 @@ def solve(
         Constraints over the whole model (``problem.model_limits``) are not for this engine. Its costs may have any
         number of labels: a leaf takes the one that is cheapest for the classes of its samples.
     splits : {"multiway", "binary"}
-        Multiway: any number of children, each feature at most once on a path. Binary: two children, and a feature may
-        be split again further down.
+        Multiway: any number of children. Binary: two. A feature may be split again further down.
     max_children : int, optional
         Most children of a node.
     categories : {"groups", "values", "single"}, optional
@@ -182,7 +182,8 @@ def _solve(problem: Problem, categories: Categories, counting: Counting, **optio
             prices.weight,
         ),
     )
-    return None if answer is None else solution_of(answer, columns, features, categories, started)
+    most = most_children(options["splits"], options.get("max_children"))
+    return None if answer is None else solution_of(answer, columns, features, categories, started, most)
 
 
 def solve_counts(
@@ -252,7 +253,8 @@ def solve_counts(
         table_bytes=int(table_mb * 2**20),
         whole=counts.whole,
     )
-    return solution_of(answer, columns, features, graph.categories, started)
+    most = most_children(splits, max_children)
+    return solution_of(answer, columns, features, graph.categories, started, most)
 
 
 def sums_and_formula(problem: Problem) -> tuple[FloatArray, Formula]:

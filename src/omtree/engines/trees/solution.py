@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 
 from omtree.data.table import Feature, FloatArray
+from omtree.engines.trees.joined_tests import join_tests
 from omtree.engines.trees.splits import PackedTree, unpack
 from omtree.model.certificate import Status
 from omtree.problem.graph import Categories
@@ -30,8 +31,10 @@ class TreesBySize(Sequence[Node | None]):
         columns: Sequence[int],
         features: Sequence[Feature],
         categories: Categories,
+        most_children: float,
     ) -> None:
         self._packed = packed
+        self._most_children = most_children
         self._unpack = (columns, features, categories)
         # A larger size without a smaller loss has the tree of the size before.
         self._source = list(range(len(packed)))
@@ -52,7 +55,9 @@ class TreesBySize(Sequence[Node | None]):
             return [self[i] for i in range(*size.indices(len(self)))]
         source = self._source[size]
         if source not in self._known:
-            self._known[source] = unpack(self._packed[source], *self._unpack)
+            tree = unpack(self._packed[source], *self._unpack)
+            joined = None if tree is None else join_tests(tree, self._unpack[1], self._most_children)
+            self._known[source] = joined
         return self._known[source]
 
 
@@ -103,15 +108,17 @@ def solution_of(
     features: Sequence[Feature],
     categories: Categories,
     started: float,
+    most_children: float,
     *,
     leaf_decides: bool = True,
 ) -> TreeSolution:
     """The kernel's answer in our terms.
 
-    `leaf_decides`: there is no tree exactly where there is no single leaf, which needs no search.
+    Tests of a feature right below each other become one with at most `most_children` children. `leaf_decides`:
+    there is no tree exactly where there is no single leaf, which needs no search.
     """
     losses, packed, bound, finished, interrupted, subproblems, hits, entries = answer
-    trees = TreesBySize(packed, losses, columns, features, categories)
+    trees = TreesBySize(packed, losses, columns, features, categories, most_children)
     status: Status = "optimal" if finished else "stopped" if interrupted else "time_limit"
     if math.isinf(losses[-1]) and (finished or leaf_decides):
         status = "infeasible"

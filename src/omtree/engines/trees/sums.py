@@ -97,7 +97,7 @@ def solve_sums(
         _kind(problem.loss),
         task,
     )
-    return None if answer is None else solution_of(answer, columns, features, categories, started)
+    return None if answer is None else solution_of(answer, columns, features, categories, started, 2)
 
 
 def _kind(loss: Loss) -> str:
