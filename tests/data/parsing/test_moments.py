@@ -71,3 +71,13 @@ def test_parts_and_words(moment):
     assert found == {"year": moment.year, "month": moment.month, "weekday": moment.weekday(), "hour": moment.hour}
     assert WEEKDAYS[found["weekday"]] == moment.strftime("%a")
     assert datetime.datetime.fromisoformat(show_moment(days, "date")) == moment
+
+
+def test_a_format_is_given_up_at_the_first_text_that_is_not_of_it(monkeypatch):
+    """Hundreds of formats are tried, so each of them reads one text unless it fits: 300 dates took over a second."""
+    tried = []
+    number = MomentFormat._number
+    monkeypatch.setattr(MomentFormat, "_number", lambda self, text: tried.append(text) or number(self, text))
+    texts = [f"{day:02d}.{month:02d}.2024" for month in range(1, 13) for day in range(1, 26)]
+    assert find_moments(texts) == (MomentFormat("%d.%m.%Y"), False)
+    assert len(tried) < 3 * len(texts)

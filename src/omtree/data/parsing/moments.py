@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +66,14 @@ class MomentFormat:
         """
         return np.array([self._number(text.strip()) for text in texts], dtype=np.float64)
 
+    def reads(self, texts: Sequence[str]) -> bool:
+        """Whether all texts are of this format; the first that is not ends it, as hundreds of formats are tried.
+
+        >>> MomentFormat("%d.%m.%Y").reads(["02.01.1970", "soon"])
+        False
+        """
+        return not any(math.isnan(self._number(text.strip())) for text in texts)
+
     def _number(self, text: str) -> float:
         try:
             if self.pattern == "iso":
@@ -95,11 +104,9 @@ def find_moments(texts: Sequence[str], day_first: bool | None = None) -> tuple[M
     >>> find_moments(["31/12/2023", "01/02/2024"])
     (MomentFormat(pattern='%d/%m/%Y', unit='date'), False)
     """
-    first = [text.strip() for text in texts[:_FIRST_LOOK]]
-    if not first or not all(map(_LIKELY.match, first)):
+    if not texts or not all(_LIKELY.match(text.strip()) for text in texts[:_FIRST_LOOK]):
         return None
-    fitting = [each for each in _candidates(day_first) if not np.isnan(each.parse(first)).any()]
-    fitting = [each for each in fitting if not np.isnan(each.parse(texts)).any()]
+    fitting = [each for each in _candidates(day_first) if each.reads(texts)]
     if not fitting:
         return None
     return fitting[0], day_first is None and len({each.pattern.replace("%m", "%d") for each in fitting}) < len(fitting)
