@@ -117,7 +117,11 @@ def test_standard_input():
         (["-t", "Outcome"], "the nearest name is 'outcome'"),
         (["-t", "qqq"], "it has 'age', 'income', 'home', 'zip code', 'outcome'"),
         (["-t", "age", "--positive", "18"], "--positive needs classes; it is not for regression"),
-        (["-t", "outcome", "-d", "0"], "--depth 0 is not possible; use None or a whole number of at least 1"),
+        (["-t", "outcome", "-d", "0"], "--depth 0 is not possible; use a whole number of at least 1."),
+        (["-t", "outcome", "-l", "many"], "--leaves 'many' is not possible; use auto or a whole number of at least 1."),
+        (["-t", "outcome", "--cv", "1"], "--cv 1 is not possible; use a number of folds of at least 2."),
+        (["-t", "outcome", "--time-limit", "-1"], "use a positive number of seconds, or 0 for none."),
+        (["-t", "outcome", "--positive", "ugly"], "--positive 'ugly' is not a class of the target; it has"),
         (["-t", "outcome", "--gap", "7"], "--gap 7.0 is not possible"),
         (["-t", "outcome", "--objective", "joy"], "--objective 'joy' is not known"),
         (["-t", "outcome", "--min-leaf", "5000"], "--min-leaf 5000 is above the weight of all rows, 120"),
@@ -412,7 +416,7 @@ def test_price_of_a_leaf_chosen(credit, run, fails, tmp_path):
     assert result.code == 0
     fitted = load(model)
     assert fitted.max_depth == 3
-    assert f"prices, {number(fitted.leaf_price_)} has the least loss on rows held out" in result.out
+    assert f"prices, {number(fitted.leaf_price_)} does best on rows held out" in result.out
     assert "--leaf-price sets it" in result.out
     given = str(fitted.leaf_price_)
     again = run("fit", credit.data, "--target", "outcome", "--leaf-price", given, "--depth", "3", "--out", model)
@@ -422,7 +426,7 @@ def test_price_of_a_leaf_chosen(credit, run, fails, tmp_path):
     said = fails("fit", credit.data, "--target", "outcome", "--leaf-price", "auto", "--leaves", "auto")
     assert "--leaves 'auto' chooses a size by itself" in said
     said = fails("fit", credit.data, "--target", "outcome", "--leaf-price", "cheap")
-    assert "--leaf-price 'cheap' is not possible; use 'auto' or a fraction" in said
+    assert "--leaf-price 'cheap' is not possible; use auto or a fraction" in said
 
 
 def test_what_is_not_known_is_said_in_options(credit, run):

@@ -23,6 +23,12 @@ def test_the_size_is_chosen_and_said(credit, run, tmp_path):
     assert result.out.index("expected on new rows") < result.out.index("lower bound")
 
 
+def test_what_is_proven_is_about_the_score(credit, run):
+    """The figures beside it are of accuracy; what is proven is that of F1."""
+    result = run("fit", credit.data, "-t", "outcome", "-d", "1", "--leaves", "2", "--objective", "f1")
+    assert "has a higher F1 in training" in result.out
+
+
 def test_a_given_size(credit, run):
     """With --leaves nothing is cross-validated, unless --cv asks for it; a word is no size."""
     result = run("fit", credit.data, "-t", "outcome", "-d", "2", "--leaves", "3")
@@ -56,19 +62,27 @@ def test_held_out_with_weights_and_numbers(run, tmp_path):
 
 
 def test_noise_is_called_noise(run, tmp_path):
-    """Where the model is no better than the most frequent class, that is said in a sentence."""
+    """A model that is no better than the most frequent class, or that is this answer, is called so in a sentence."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc"))
     table["y"] = rng.choice(["no", "yes"], 90, p=[0.7, 0.3])
     table.to_csv(tmp_path / "t.csv", index=False)
-    assert "does not beat the baseline" in run("fit", str(tmp_path / "t.csv"), "-t", "y").out
+    page = tmp_path / "report.html"
+    chosen = run("fit", str(tmp_path / "t.csv"), "-t", "y", "--report", str(page)).out
+    assert "of 1 to 8 leaves, 1 does best on rows held out" in chosen
+    said = "The model gives every row the same answer: no larger one did better on rows held out."
+    assert said in chosen
+    assert said in page.read_text()
+    assert "does not beat the baseline" not in chosen
+    given = run("fit", str(tmp_path / "t.csv"), "-t", "y", "--leaves", "8", "--cv", "5").out
+    assert "does not beat the baseline" in given
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--holdout", "1.5"], "--holdout 1.5 is not possible"),
-        (["--leaves", "many"], "--leaves 'many' is not possible; use None, 'auto' or a whole number"),
+        (["--leaves", "many"], "--leaves 'many' is not possible; use auto or a whole number"),
         (["--cv", "1"], "--cv 1 is not possible"),
         (["--test", "nowhere.csv"], "nowhere.csv"),
     ],

@@ -147,7 +147,8 @@ def test_notebooks_show_results() -> None:
     X = pd.DataFrame({"<b>": [0, 0, 1, 1] * 5})
     y = np.where(X["<b>"] == 0, "<i>no</i>", "yes")
     model = OptimalTreeClassifier(max_depth=1).fit(X, y)
-    shown = [model.certificate_._repr_html_(), model.rules_._repr_html_(), model.explain(X[:1])[0]._repr_html_()]
+    shown = [model.certificate_._repr_html_(), model.rules_._repr_html_(), model.explain(X[:2])._repr_html_()]
+    assert str(model.explain(X[:2])).count("prediction: ") == 2
     assert all("<b>" not in text.replace("<p><b>", "") and "<i>" not in text for text in shown)
     assert "lower bound" in shown[0]
     assert "&lt;i&gt;no" in shown[1]

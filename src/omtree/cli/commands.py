@@ -107,7 +107,7 @@ def fit(
     title: Annotated[str, typer.Option(metavar="TEXT", help="The heading of the report.")] = "",
     alternatives: Annotated[int, typer.Option(min=0, help="So many other good trees in the report.")] = 0,
     min_leaf: Annotated[
-        float, typer.Option(help="Least weight of a rule: a share below 1, or a number of rows.")
+        float, typer.Option(help="Fewest rows of a rule: a share below 1, or a number.")
     ] = 0.01,
     structure: Annotated[
         Literal["tree", "rules"], typer.Option(help="A tree, or disjoint rules: those can be better, and take longer.")

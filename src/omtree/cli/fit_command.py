@@ -57,6 +57,12 @@ _PYTHON = (
     (r"(?<![-\w])positive=", "--positive "),
     (r"(?<![-\w])class_order=\[[^\]]*\]", "the order of classes in --kind"),
     (r"which X does not have", "which the data do not have"),
+    (r"\by has (\d)", r"the target has \1"),
+    (r"\bis not a class of y\b", "is not a class of the target"),
+    (r"\buse None(,| or)", "use"),
+    (r", or None\b", ", or 0 for none"),
+    (r"\buse 'auto'", "use auto"),
+    (r", a splitter, or pairs of row numbers \(train, test\)", ""),
     (r"OptimalTreeRegressor", "--task regression"),
 )
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 #: The depth where none is said.
 _DEPTH = 3
+#: How the smallest model is chosen that is hardly worse than the best.
+_WITHIN = "is within one standard error of the best"
 
 
 def size_parameters(depth: int | None, leaves: str | None, leaf_price: str | None) -> dict[str, Any]:
@@ -39,14 +41,15 @@ def choice_words(model: OptimalTreeBase) -> str:
     parameters, results = vars(model), vars(model).get("cv_results_")
     if results is None:
         return ""
-    loss = "the least loss" if parameters["selection"] == "best" else "a loss within one standard error of the least"
+    best = parameters["selection"] == "best"
     if "leaf_price_" in parameters:
-        tried = f"of {len(results['leaf_price'])} prices, {number(model.leaf_price_)} has {loss} on rows held out"
+        tried = f"of {len(results['leaf_price'])} prices, {number(model.leaf_price_)} {'does best' if best else _WITHIN} on rows held out"
         return f"price of a leaf chosen by cross-validation: {tried}; --leaf-price sets it"
     if parameters["max_leaves"] != "auto":
         return ""
     word = "leaves" if model.certificate_.structure == "tree" else "rules"
-    tried = f"of 1 to {results['leaves'][-1]} {word}, {len(model.rules_)} have {loss} on rows held out"
+    does = _WITHIN if not best else "does best" if len(model.rules_) == 1 else "do best"
+    tried = f"of 1 to {results['leaves'][-1]} {word}, {len(model.rules_)} {does} on rows held out"
     return f"size chosen by cross-validation: {tried}; --leaves sets it"
 
 

@@ -19,7 +19,7 @@ from rich.tree import Tree as RichTree
 
 from omtree.cli.model_size import choice_words
 from omtree.data.wording import amount, answer, counts_rows, number, text_of
-from omtree.model.leading import leads
+from omtree.model.leading import leads, warning
 from omtree.model.text import survival_words
 from omtree.progress import Event, listen
 
@@ -78,9 +78,9 @@ def show_leads(model: OptimalTreeBase) -> None:
         line = Text.assemble((f"{name:<22}", ""), (f"{lead.figure:<{width}}  ", "bold" if place == 0 else ""))
         words = lead.words.replace("max_leaves='auto' or cv=5", "--leaves auto or --cv 5")
         console.print(line.append(words, style="dim"))
-    expected = vars(model).get("expectation_")
-    if expected is not None and expected.warning:
-        console.print(Text(expected.warning, style="bold red"))
+    said = warning(model, vars(model).get("expectation_"))
+    if said:
+        console.print(Text(said, style="bold red"))
     print()
 
 

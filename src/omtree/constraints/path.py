@@ -43,7 +43,7 @@ class _Support(Constraint, abstract=True):
         if not fine:
             raise ValueError(
                 f"{self!r}: n={self.n!r} is not possible; "
-                "use a whole number of at least 1 (a weight) or a fraction above 0 and at most 1 (a share)."
+                "use a whole number of at least 1 (rows) or a fraction above 0 and at most 1 (a share)."
             )
 
     def _unit(self, total: float) -> float:

@@ -243,7 +243,7 @@ class FitParameters:
         0.01,
         "int or float",
         "Least sample weight in one rule: a whole number is a weight, a fraction is a share of all the weight.",
-        fits(_is_support, "a whole number of at least 1 (a weight) or a fraction above 0 and at most 1 (a share)"),
+        fits(_is_support, "a whole number of at least 1 (rows) or a fraction above 0 and at most 1 (a share)"),
     )
     structure: Literal["rules", "tree"] = parameter(
         "tree",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     from omtree.export.sql_dialects import DialectName
-    from omtree.model.explain import Explanation
+    from omtree.model.explain import Explanations
     from omtree.model.reason_codes import ReasonCodes
     from omtree.model.reasons import Reason
 
@@ -155,7 +155,7 @@ class Exports:
 
         return mermaid.to_mermaid(_fitted(self), direction)
 
-    def explain(self, X: Any, fixed: Sequence[str] = ()) -> list[Explanation]:
+    def explain(self, X: Any, fixed: Sequence[str] = ()) -> Explanations:
         """Why the model says what it says of each row, and the smallest change that would change its mind.
 
         Parameters
@@ -166,8 +166,8 @@ class Exports:
 
         Returns
         -------
-        list of Explanation
-            ``str()`` of one is in words.
+        Explanations
+            A list with an Explanation for each row; ``print`` shows all of them, or one, in words.
         """
         from omtree.model.explain import explain
 

@@ -125,7 +125,17 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(model: OptimalTreeBase, X: Any, fixed: Sequence[str] = ()) -> list[Explanation]:
+class Explanations(list[Explanation]):
+    """The explanations of some rows; printed, and in a notebook, they are in words."""
+
+    def _repr_html_(self) -> str:
+        return "".join(each._repr_html_() for each in self)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+
+def explain(model: OptimalTreeBase, X: Any, fixed: Sequence[str] = ()) -> Explanations:
     """Explain the answer for every row.
 
     The smallest change is one of as few columns as possible; among those the one that moves numbers and ordered values
@@ -141,7 +151,8 @@ def explain(model: OptimalTreeBase, X: Any, fixed: Sequence[str] = ()) -> list[E
 
     Returns
     -------
-    list of Explanation
+    Explanations
+        A list of Explanation.
 
     Examples
     --------
@@ -165,7 +176,7 @@ def explain(model: OptimalTreeBase, X: Any, fixed: Sequence[str] = ()) -> list[E
         raise ValueError(f"fixed names the column {unknown[0]!r}, which the model does not know.")
     may_change = [feature for feature in used if rules.features[feature].name not in set(fixed)]
     groups = {feature: _groups(model, feature) for feature in may_change}
-    found = []
+    found = Explanations()
     for row, rule in enumerate(answers.tolist()):
         own = codes[:, row]
         cells = {f: cell_words(columns[rules.features[f].column], row) for f in used}

@@ -54,6 +54,16 @@ def leads(model: OptimalTreeBase, expectation: Expectation | None = None) -> lis
     ]
 
 
+def warning(model: OptimalTreeBase, expected: Expectation | None) -> str:
+    """A sentence where the model is no better on new rows than the same answer every time; else nothing."""
+    if expected is None:
+        return ""
+    if len(model.rules_) == 1:
+        chosen = ": no larger one did better on rows held out" if "cv_results_" in vars(model) else ""
+        return f"The model gives every row the same answer{chosen}."
+    return expected.warning
+
+
 def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, how: str) -> Expectation:
     """What the model does on rows that it was not fitted to, beside the best constant answer of its training rows."""
     rules, owner = model.rules_, model.apply(X)
@@ -201,11 +211,13 @@ def _proven(model: OptimalTreeBase) -> Lead:
     kind = "tree" if certificate.structure == "tree" else "set of rules"
     most = len(model.rules_)
     size = f"{most} {'leaf' if most == 1 else 'leaves'}" if kind == "tree" else f"{most} rule{'s' if most > 1 else ''}"
+    # The other figures may be about something else than what is proven.
+    better = f"has a higher {certificate.score}" if certificate.score else "does better"
     if certificate.status == "optimal" and certificate.cuts == "some":
-        words = f"no {kind} of this size and depth does better in training; {certificate.beyond_its_cuts} ({size})"
+        words = f"no {kind} of this size and depth {better} in training; {certificate.beyond_its_cuts} ({size})"
         return Lead("Proven", "best of its cuts", words)
     if certificate.status == "optimal":
-        return Lead("Proven", "optimal", f"no {kind} of this size, depth and cuts does better in training ({size})")
+        return Lead("Proven", "optimal", f"no {kind} of this size, depth and cuts {better} in training ({size})")
     gap = f"{100 * certificate.gap:.1f} %"
     return Lead(
         "Proven", f"gap {gap}", f"at most {gap} of the training loss could be saved by a better {kind} ({size})"

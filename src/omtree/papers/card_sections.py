@@ -10,7 +10,7 @@ import numpy as np
 from omtree.data.columns import check_labels
 from omtree.data.wording import amount, counts_rows, number, text_of
 from omtree.model.expectation import Expectation, in_measure, short, span
-from omtree.model.leading import expectation_on, training_figure
+from omtree.model.leading import expectation_on, training_figure, warning
 from omtree.model.text import to_text
 from omtree.papers.blocks import Block, Bullets, Code, Grid, Paragraph, Picture
 from omtree.papers.group_figures import (
@@ -141,8 +141,9 @@ def figures(model: Any, evidence: Evidence) -> list[Block]:
         Paragraph(f"From {expected.how}; intervals are of 95 %."),
         Grid(["figure", "value", "interval"], lines, 1),
     ]
-    if expected.warning:
-        blocks.append(Paragraph(expected.warning, True))
+    said = warning(model, expected)
+    if said:
+        blocks.append(Paragraph(said, True))
     if test is not None and model.rules_.classes:
         blocks += _by_class(model, test)
     return blocks

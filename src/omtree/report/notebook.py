@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from omtree.model.leading import leads
+from omtree.model.leading import leads, warning
 from omtree.report.svg import escape, to_svg
 
 
@@ -25,9 +25,8 @@ def to_html(model: Any) -> str:
         f'<span style="margin-right:26px">{escape(lead.name)}: <b>{escape(lead.figure)}</b></span>'
         for lead in leads(model)
     )
-    expected = vars(model).get("expectation_")
-    warning = escape(expected.warning) if expected is not None else ""
-    alarm = f'<p style="margin:0;padding:4px 18px;font:13px sans-serif;color:#9a4a1f">{warning}</p>' if warning else ""
+    said = escape(warning(model, vars(model).get("expectation_")))
+    alarm = f'<p style="margin:0;padding:4px 18px;font:13px sans-serif;color:#9a4a1f">{said}</p>' if said else ""
     frame = "overflow:auto;max-height:46em;background:#fff;color:#1c2733;border:1px solid #d3dce5;border-radius:6px"
     line = "margin:0;padding:8px 18px;border-top:1px solid #d3dce5;font:13px sans-serif;color:#566473"
     first = "margin:0;padding:8px 18px;font:13px sans-serif;color:#1c2733"

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from omtree.constraints.audit import ConstraintCheck
 from omtree.data.wording import amount, number, show_level, show_value
 from omtree.model.certificate import Certificate
-from omtree.model.leading import expectation_on, leads
+from omtree.model.leading import expectation_on, leads, warning
 from omtree.model.rules import RuleSet
 from omtree.problem.graph import Level
 from omtree.report import sections
@@ -146,7 +146,7 @@ def render_report(
         made=f"Made with omtree {__version__} on {date.today().isoformat()}",
         print_note=f"omtree {__version__}, {date.today().isoformat()}",
         leads=leads(model, expected),
-        warnings=[expected.warning] if expected is not None and expected.warning else [],
+        warnings=list(filter(None, [warning(model, expected)])),
         outline=sections.outline(model.tree_) if model.tree_ is not None and len(rules) <= MOST_LEAVES else "",
         lines=lines,
         tested=new,

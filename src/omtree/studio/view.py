@@ -8,7 +8,7 @@ from typing import Any
 
 from omtree.constraints import Constraint, ConstraintCheck, Force
 from omtree.data.wording import number
-from omtree.model.leading import expectation_on, leads
+from omtree.model.leading import expectation_on, leads, warning
 from omtree.model.text import to_text
 from omtree.model.tree import Tree
 from omtree.report.page_data import loss_below
@@ -52,7 +52,7 @@ def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict
         "curve": None if curve is None else render_svg(curve["scene"]),
         "leads": [vars(lead) for lead in leads(model, tested or expected)],
         "validated": expected is not None,
-        "warnings": [each.warning for each in (expected, tested) if each is not None and each.warning],
+        "warnings": list(dict.fromkeys(filter(None, (warning(model, each) for each in (expected, tested))))),
         "status": certificate.status,
         "value": certificate.value,
         "loss": f"{number(certificate.value)} {certificate.unit_of(certificate.value)}",

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from omtree import Reading
+from omtree import OptimalTreeClassifier, Reading
 from omtree.data.parsing.understand import read_again, understand
 
 ROWS = 60
@@ -148,3 +148,14 @@ def test_words_among_texts_are_values():
     dates = understand([["2024-01-05", 1], ["k.A.", 2], ["2024-03-09", 3]])
     assert dates.readings[0].how == "moment"
     assert np.isnan(dates[0].values[1])
+
+
+def test_notes_of_a_column_that_is_left_out():
+    """Only that it is left out is said of it; and words for missing are listed as a sentence lists them."""
+    rows = pd.DataFrame({"id": [str(i) for i in range(60)], "age": ["-", "?", "n/a", *map(str, range(20, 77))]})
+    with pytest.warns(UserWarning, match="'id' is left out"):
+        model = OptimalTreeClassifier(max_depth=1).fit(rows, [0, 1] * 30)
+    assert [note for note in model.notes_ if "'id'" in note] == [
+        "column 'id' is left out: its numbers count the rows; keep it with feature_kinds={'id': 'numeric'}"
+    ]
+    assert "column 'age': '-', '?' and 'n/a' mean missing" in model.notes_

@@ -208,7 +208,7 @@ def _without_ids(
         name = readings[position].name
         kind = made[position][0].kind
         said = f"column {name!r} is left out: {reason}; keep it with feature_kinds={{{name!r}: {kind!r}}}"
-        readings[position] = ColumnReading(name, how="left out", notes=(*readings[position].notes, said))
+        readings[position] = ColumnReading(name, how="left out", notes=(said,))
         made[position] = []
     return readings, made
 
@@ -233,7 +233,7 @@ def _missing_note(column: Column, words: Collection[str]) -> tuple[str, ...]:
     shown = sorted(word for word in words if word.strip())
     if not shown:
         return ()
-    named = ", ".join(map(repr, shown[:3])) + (" and more" if len(shown) > 3 else "")
+    named = ", ".join(map(repr, shown[:3])) + " and more" if len(shown) > 3 else _and(list(map(repr, shown)))
     return (f"column {column.name!r}: {named} {'means' if len(shown) == 1 else 'mean'} missing",)
 
 
