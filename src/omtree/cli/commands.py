@@ -106,9 +106,7 @@ def fit(
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Write an HTML report.")] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="The heading of the report.")] = "",
     alternatives: Annotated[int, typer.Option(min=0, help="So many other good trees in the report.")] = 0,
-    min_leaf: Annotated[
-        float, typer.Option(help="Fewest rows of a rule: a share below 1, or a number.")
-    ] = 0.01,
+    min_leaf: Annotated[float, typer.Option(help="Fewest rows of a rule: a share below 1, or a number.")] = 0.01,
     structure: Annotated[
         Literal["tree", "rules"], typer.Option(help="A tree, or disjoint rules: those can be better, and take longer.")
     ] = "tree",

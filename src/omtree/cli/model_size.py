@@ -43,7 +43,8 @@ def choice_words(model: OptimalTreeBase) -> str:
         return ""
     best = parameters["selection"] == "best"
     if "leaf_price_" in parameters:
-        tried = f"of {len(results['leaf_price'])} prices, {number(model.leaf_price_)} {'does best' if best else _WITHIN} on rows held out"
+        does = "does best" if best else _WITHIN
+        tried = f"of {len(results['leaf_price'])} prices, {number(model.leaf_price_)} {does} on rows held out"
         return f"price of a leaf chosen by cross-validation: {tried}; --leaf-price sets it"
     if parameters["max_leaves"] != "auto":
         return ""
