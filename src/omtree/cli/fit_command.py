@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from omtree.cli.kinds import column_kinds
 from omtree.cli.modelling import check_different, check_writable, estimator_class, stays_on_disk
 from omtree.cli.new_rows import NewRows, check_share, check_test_file, from_file, part
 from omtree.cli.notes import Notes
+from omtree.cli.option_words import in_options
 from omtree.cli.tables import FileOptions, column_of, read_table, suggest
 from omtree.cli.targets import answered_rows, choose_task, target_values
 from omtree.cli.task_columns import TaskColumns, check_task, lifetimes
@@ -30,41 +30,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from omtree.estimators.base import OptimalTreeBase
-
-#: The options behind the estimators' parameters, where the names differ.
-_OPTIONS = {
-    "max_depth": "--depth",
-    "max_leaves": "--leaves",
-    "leaf_price": "--leaf-price",
-    "min_samples_leaf": "--min-leaf",
-    "time_limit": "--time-limit",
-    "n_bins": "--bins",
-    "feature_kinds": "--kind",
-    "sample_weight": "--weight",
-    "n_jobs": "--jobs",
-    "objective": "--objective",
-    "memory_limit": "--memory-limit",
-    "gap": "--gap",
-    "cv": "--cv",
-}
-#: What is Python in a sentence, and how the command line says it.
-_PYTHON = (
-    (r"feature_kinds=\{'([^']*)': '(\w+)'\}", r"--kind '\1=\2'"),
-    (r"as feature_kinds=\{'([^']*)': \[\.\.\.\]\}", r"such as --kind '\1=low,middle,high'"),
-    (r"missing=\[('[^']*')\]", r"--missing \1"),
-    (r"decimal='([.,])'", r"--decimal '\1'"),
-    (r"day_first=False", "--month-first"),
-    (r"(?<![-\w])positive=", "--positive "),
-    (r"(?<![-\w])class_order=\[[^\]]*\]", "the order of classes in --kind"),
-    (r"which X does not have", "which the data do not have"),
-    (r"\by has (\d)", r"the target has \1"),
-    (r"\bis not a class of y\b", "is not a class of the target"),
-    (r"\buse None(,| or)", "use"),
-    (r", or None\b", ", or 0 for none"),
-    (r"\buse 'auto'", "use auto"),
-    (r", a splitter, or pairs of row numbers \(train, test\)", ""),
-    (r"OptimalTreeRegressor", "--task regression"),
-)
 
 
 @dataclass(frozen=True)
@@ -127,7 +92,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
     try:
         asked = ask_for_scan(request, kinds) if on_disk else read_in_memory(request, kinds)
     except ValueError as fault:
-        raise ValueError(_in_options(str(fault))) from fault
+        raise ValueError(in_options(str(fault))) from fault
     held_out: NewRows | None = None
     if request.holdout is not None:
         if on_disk:
@@ -152,7 +117,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             with terminal.progress(request.parameters["time_limit"], request.quiet):
                 model.fit(asked.rows, asked.y, **asked.extra)
         except ValueError as fault:
-            raise ValueError(_in_options(str(fault))) from fault
+            raise ValueError(in_options(str(fault))) from fault
         model.target_name_ = request.target
         model.origin_ = origin_of(request.data)
         if request.out is not None:
@@ -170,7 +135,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         for remark in request.notes[len(terminal_notes) :]:
             terminal.note(remark)
         for remark in model.notes_:
-            terminal.note(_in_options(remark))
+            terminal.note(in_options(remark))
         said = {each.rstrip(".").lower() for each in model.notes_}
         for warning in caught:
             text = str(warning.message).rstrip(".")
@@ -414,21 +379,6 @@ def _settings(options: tuple[str, ...]) -> dict[str, Any]:
         except ValueError:
             settings[name] = value
     return settings
-
-
-def _in_options(message: str) -> str:
-    """A complaint about parameters in the words of the command line.
-
-    >>> _in_options("max_depth=0 is not possible; use a whole number of at least 1.")
-    '--depth 0 is not possible; use a whole number of at least 1.'
-    """
-    for pattern, words in _PYTHON:
-        message = re.sub(pattern, words, message)
-    for parameter, option in _OPTIONS.items():
-        message = re.sub(rf"(?<![-\w]){parameter}=", f"{option} ", message)
-        if "_" in parameter:  # other names are words of the language as well
-            message = re.sub(rf"(?<![-\w]){parameter}\b", option, message)
-    return message
 
 
 def _constraints(path: str) -> Any:

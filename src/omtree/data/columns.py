@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
-import numbers
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import numpy as np
@@ -15,15 +12,9 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_pyarrow
 
 from omtree import _native
+from omtree.data.cell_columns import flag_column, from_cells, is_missing, moment_column, numeric_column, with_levels
 from omtree.data.column import Column, Columns
-from omtree.data.parsing.moments import days_of
-from omtree.data.table import FloatArray, Kind
-from omtree.data.wording import text_of
-
-_MOMENTS = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-
-#: A kind, or the levels of an ordinal column in their order.
-KindChoice = Kind | Sequence[Any]
+from omtree.data.kind_choices import KindChoice, as_kind, kind_choices
 
 
 def read_columns(X: Any, feature_kinds: Mapping[Any, KindChoice] | None = None, *, training: bool = True) -> Columns:
@@ -82,7 +73,7 @@ def raw_columns(X: Any, only: Collection[str] | None = None) -> RawColumns:
     """
     if (row := as_row(X)) is not None:
         labels: list[Any] = list(row)
-        read = [_from_cells(str(labels[place]), [row[labels[place]]]) for place in _kept(labels, only)]
+        read = [from_cells(str(labels[place]), [row[labels[place]]]) for place in _kept(labels, only)]
         return RawColumns(read, 1, labels, True)
     if (texts := _arrow_texts(X)) is not None:
         labels = X.columns.tolist()
@@ -187,14 +178,14 @@ def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
             sums = matrix.sum(axis=0)
         # A finite sum proves that nothing is missing or infinite; only the other columns are looked at closely.
         return [
-            _numeric(name, matrix[:, i], suspicious=not finite)
+            numeric_column(name, matrix[:, i], suspicious=not finite)
             for i, (name, finite) in enumerate(zip(names, np.isfinite(sums).tolist(), strict=True))
         ]
     if kind in "mM":
-        return [_moments(name, array[:, i]) for i, name in enumerate(names)]
+        return [moment_column(name, array[:, i]) for i, name in enumerate(names)]
     if kind == "b":
-        return [_flags(name, array[:, i]) for i, name in enumerate(names)]
-    return [_from_cells(name, array[:, i].tolist()) for i, name in enumerate(names)]
+        return [flag_column(name, array[:, i]) for i, name in enumerate(names)]
+    return [from_cells(name, array[:, i].tolist()) for i, name in enumerate(names)]
 
 
 def _from_series(series: nw.Series[Any], name: str) -> Column:
@@ -202,16 +193,16 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
     if dtype.is_numeric():
         values = (series if dtype == nw.Float64 else series.cast(nw.Float64())).to_numpy()
         if values.dtype != np.float64:  # nullable types may come as objects
-            values = np.array([np.nan if _is_missing(cell) else cell for cell in values.tolist()], dtype=np.float64)
-        return _numeric(name, values, suspicious=True)
+            values = np.array([np.nan if is_missing(cell) else cell for cell in values.tolist()], dtype=np.float64)
+        return numeric_column(name, values, suspicious=True)
     if isinstance(dtype, nw.Boolean):
         flags = series.to_numpy()
         if flags.dtype == np.bool_:
-            return _flags(name, flags)
+            return flag_column(name, flags)
     if isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration)):
         # The clock as it hangs in its zone.
         zoned = isinstance(dtype, nw.Datetime) and dtype.time_zone is not None
-        return _moments(name, (series.dt.replace_time_zone(None) if zoned else series).to_numpy())
+        return moment_column(name, (series.dt.replace_time_zone(None) if zoned else series).to_numpy())
     if dtype.is_nested() or isinstance(dtype, nw.Binary):
         raise ValueError(f"Column {name!r} holds values of type {dtype}; turn them into numbers or text first.")
     if (
@@ -225,8 +216,8 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
     levels = ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
-        return _with_levels(name, "ordinal", cells, levels)
-    return _from_cells(name, cells)
+        return with_levels(name, "ordinal", cells, levels)
+    return from_cells(name, cells)
 
 
 def _has_streams() -> bool:
@@ -294,194 +285,9 @@ def ordered_categories(series: nw.Series[Any], dtype: Any) -> tuple[Any, ...] | 
     return None
 
 
-def _from_cells(name: str, cells: list[Any]) -> Column:
-    """A column of Python objects, its kind decided by what they are."""
-    distinct = _distinct(name, cells)
-    if not distinct:
-        return Column(name, "numeric", np.full(len(cells), np.nan), True)
-    # All cells, not the distinct ones: among those True stands for 1 as well.
-    if len(distinct) <= 2 and all(isinstance(cell, (bool, np.bool_)) or _is_missing(cell) for cell in cells):
-        return _with_levels(name, "nominal", cells, (False, True))
-    if any(isinstance(cell, _MOMENTS) for cell in distinct):
-        return _moment_cells(name, cells, distinct)
-    if all(isinstance(cell, numbers.Number) for cell in distinct):
-        return _numeric(name, _floats(name, cells), suspicious=True)
-    if all(isinstance(cell, str) for cell in distinct):
-        return _with_levels(name, "nominal", cells, tuple(sorted(map(str, distinct))))
-    texts = [None if _is_missing(cell) else text_of(cell) for cell in cells]
-    return _with_levels(name, "nominal", texts, tuple(sorted({text for text in texts if text is not None})))
-
-
-def _moments(name: str, values: npt.NDArray[Any]) -> Column:
-    """Dates as days since 1970, and spans of time in days."""
-    if values.dtype.kind == "O":  # types with missing cells of their own kind
-        return _from_cells(name, values.tolist())
-    if values.dtype.kind == "m":
-        seconds = values.astype("timedelta64[us]")
-        days = np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64) / 86_400e6)
-        return _numeric(name, days, suspicious=True)
-    return replace(_numeric(name, days_of(values), suspicious=True), unit="date")
-
-
-def _moment_cells(name: str, cells: list[Any], distinct: list[Any]) -> Column:
-    """A column of Python's own dates, times of day or spans of time."""
-    if all(isinstance(cell, datetime.time) for cell in distinct):
-        hours = [
-            np.nan
-            if _is_missing(cell)
-            else cell.hour + cell.minute / 60 + (cell.second + cell.microsecond / 1e6) / 3600
-            for cell in cells
-        ]
-        return replace(_numeric(name, np.array(hours), suspicious=True), unit="time")
-    for kind, kinds in (("M", (datetime.date, np.datetime64)), ("m", (datetime.timedelta, np.timedelta64))):
-        if all(isinstance(cell, kinds) for cell in distinct):
-            bare = [None if _is_missing(cell) else _without_zone(cell) for cell in cells]
-            return _moments(name, np.array(bare, dtype=f"{kind}8[us]"))
-    raise ValueError(f"Column {name!r} mixes dates or times with other values; give it one type.")
-
-
-def _without_zone(cell: Any) -> Any:
-    return cell.replace(tzinfo=None) if isinstance(cell, datetime.datetime) else cell
-
-
-def _distinct(name: str, cells: list[Any]) -> list[Any]:
-    """The distinct cells that are not missing; an error for those that are no scalars."""
-    try:
-        distinct = [cell for cell in set(cells) if not _is_missing(cell)]
-    except TypeError:
-        distinct = cells
-    for cell in distinct:
-        if isinstance(cell, complex):
-            raise ValueError(f"Complex data not supported (column {name!r}).")
-        if not isinstance(cell, (str, numbers.Number, bool, np.bool_, *_MOMENTS)) and not _is_missing(cell):
-            # The type and some of the words are those that scikit-learn expects here.
-            kind = type(cell).__name__
-            raise TypeError(f"Column {name!r} holds a {kind}, but the argument must be made of strings or numbers.")
-    return distinct
-
-
-def _numeric(name: str, values: FloatArray, *, suspicious: bool) -> Column:
-    missing = False
-    if suspicious:
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspicious = not np.isfinite(values.sum())
-    if suspicious:
-        if np.isinf(values).any():
-            raise ValueError(f"Column {name!r} has infinite values; replace them by numbers or by NaN (missing).")
-        missing = bool(np.isnan(values).any())
-    return Column(name, "numeric", values, missing)
-
-
-def _flags(name: str, flags: npt.NDArray[np.bool_]) -> Column:
-    return Column(name, "nominal", flags.astype(np.int32), False, (False, True))
-
-
-def _with_levels(name: str, kind: Kind, cells: list[Any], levels: tuple[Any, ...]) -> Column:
-    """Positions of the cells in `levels`; every cell must be missing or one of them."""
-    index = {level: code for code, level in enumerate(levels)}
-    index.update((cell, -1) for cell in set(cells).difference(index))
-    codes = np.fromiter(map(index.__getitem__, cells), dtype=np.int32, count=len(cells))
-    return Column(name, kind, codes, bool((codes < 0).any()), levels)
-
-
-def _floats(name: str, cells: list[Any]) -> FloatArray:
-    values = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        try:
-            values[i] = np.nan if _is_missing(cell) else float(cell)
-        except (TypeError, ValueError):
-            raise ValueError(f"Column {name!r} is to be numeric, but {cell!r} is not a number.") from None
-    return values
-
-
-def as_kind(column: Column, choice: KindChoice, training: bool) -> Column:
-    """The column read as the user says."""
-    if isinstance(choice, str):
-        if choice == column.kind:
-            return column
-        if choice == "numeric":
-            return _numeric(column.name, _floats(column.name, _cells(column)), suspicious=True)
-        if column.levels is None:
-            cells = _cells(column)
-            levels = tuple(sorted({cell for cell in cells if cell is not None}))
-            return _with_levels(column.name, cast(Kind, choice), cells, levels)
-        if choice == "ordinal" and any(isinstance(level, str) for level in column.levels):
-            raise ValueError(
-                f"Column {column.name!r} holds text, whose order is unknown; "
-                f"give its levels in order, as feature_kinds={{{column.name!r}: [...]}}."
-            )
-        return Column(column.name, cast(Kind, choice), column.values, column.has_missing, column.levels)
-    if column.levels is None:
-        cells = _cells(column)
-        found = {cell for cell in cells if cell is not None}
-    else:
-        found = set(column.levels)
-        if not found.issubset(choice):
-            present = set(column.values.tolist())
-            found = {level for code, level in enumerate(column.levels) if code in present}
-    others = sorted(found.difference(choice), key=str)
-    if others and training:
-        raise ValueError(
-            f"Column {column.name!r} has the value {others[0]!r}, which is not among the levels given in feature_kinds."
-        )
-    levels = (*choice, *others)
-    if levels == column.levels:
-        return Column(column.name, "ordinal", column.values, column.has_missing, levels)
-    if column.levels is None:
-        return _with_levels(column.name, "ordinal", cells, levels)
-    place = {level: code for code, level in enumerate(levels)}
-    codes = np.array([*(place.get(level, -1) for level in column.levels), -1], dtype=np.int32)[column.values]
-    return Column(column.name, "ordinal", codes, column.has_missing, levels)
-
-
-def _cells(column: Column) -> list[Any]:
-    """The column's cells as Python objects, None where missing, whole numbers as int."""
-    if column.levels is not None:
-        levels = (*column.levels, None)
-        return [levels[code] for code in column.values.tolist()]
-    return [None if cell != cell else int(cell) if cell.is_integer() else cell for cell in column.values.tolist()]
-
-
-def kind_choices(feature_kinds: Mapping[Any, KindChoice] | None, labels: Sequence[Any]) -> dict[int, KindChoice]:
-    """The user's choices by position of the column."""
-    chosen: dict[int, KindChoice] = {}
-    for key, choice in (feature_kinds or {}).items():
-        if key in labels:
-            position = labels.index(key)
-        elif isinstance(key, numbers.Integral) and 0 <= int(key) < len(labels):
-            position = int(key)
-        else:
-            raise ValueError(f"feature_kinds names the column {key!r}, which X does not have.")
-        known = choice in get_args(Kind) if isinstance(choice, str) else _are_levels(choice)
-        if not known:
-            raise ValueError(
-                f"feature_kinds[{key!r}] is {choice!r}; "
-                "it must be 'numeric', 'ordinal', 'nominal' or a list of different levels in order."
-            )
-        chosen[position] = choice
-    return chosen
-
-
-def _are_levels(choice: Any) -> bool:
-    return isinstance(choice, Sequence) and 0 < len(set(choice)) == len(choice)
-
-
 def _unique_names(labels: Sequence[Any]) -> list[str]:
     names = [str(label) for label in labels]
     if len(set(names)) < len(names):
         name = next(name for name, times in Counter(names).items() if times > 1)
         raise ValueError(f"X has several columns named {name!r}; give each its own name.")
     return names
-
-
-def not_a_date(name: str) -> ValueError:
-    """The complaint about a column of dates or times."""
-    return ValueError(
-        f"Column {name!r} holds dates or times; derive numbers or categories from it (year, weekday, days since ...)."
-    )
-
-
-def _is_missing(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, numbers.Number) and bool(cell != cell)

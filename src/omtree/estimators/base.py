@@ -12,14 +12,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs  # type: ignore[import-untyped]
-from narwhals.dependencies import is_into_dataframe
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, group_columns, read_groups
 from omtree.constraints.audit import Checks
-from omtree.data.columns import as_row, check_labels, is_number_matrix
 from omtree.data.parsing.reading import ColumnReading
 from omtree.data.parsing.understand import given_readings
 from omtree.data.table import FloatArray
@@ -27,6 +25,7 @@ from omtree.data.wording import counts_rows
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
 from omtree.estimators.expert import Expert
+from omtree.estimators.new_rows import check_names, check_new_rows, is_elsewhere
 from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
 from omtree.fit.confidence import fit_assured, is_asked
@@ -35,7 +34,7 @@ from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation
 from omtree.fit.stability import Stability, stability_of
 from omtree.fit.workbench import Workbench
-from omtree.model.answering import Answering, asked_features, check_there
+from omtree.model.answering import Answering, asked_features
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import code_shares
 from omtree.model.contributions import Contributions
@@ -49,7 +48,7 @@ from omtree.problem.graph import FeatureGraph
 from omtree.progress import reporter
 from omtree.report.faces import ModelFaces
 from omtree.sources.cluster.frames import is_dask, predict_lazily
-from omtree.sources.disk.scan import Scan, as_scan, is_lazy, is_scan
+from omtree.sources.disk.scan import as_scan
 from omtree.sources.samples import Training
 from omtree.sources.target import check_numbers, check_weights
 
@@ -173,7 +172,7 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         """The samples on disk, or on a cluster, that were given to `fit`."""
         if is_dask(X):
             return self._on_cluster(X, y, sample_weight, deadline, class_weight)
-        from omtree.sources.disk.disk_samples import scanned
+        from omtree.sources.disk.scanned import scanned
 
         return scanned(
             as_scan(X, y, sample_weight, groups),
@@ -193,14 +192,13 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
     def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
         from omtree.sources.cluster.cluster_columns import on_cluster
 
-        kinds = self.feature_kinds
         return on_cluster(
             X,
             y,
             sample_weight,
             numbers=is_regressor(self),
             class_weight=class_weight,
-            feature_kinds=kinds,
+            feature_kinds=self.feature_kinds,
             deadline=deadline,
         )
 
@@ -399,43 +397,3 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
     def _asked_columns(self) -> set[int]:
         check_is_fitted(self, "certificate_")
         return super()._asked_columns()
-
-
-def is_elsewhere(X: Any) -> bool:
-    """Whether rows are not in memory: on disk, or on a cluster."""
-    return is_scan(X) or is_dask(X)
-
-
-def check_new_rows(estimator: OptimalTreeBase, X: Any, wanted: Sequence[str]) -> bool:
-    """Whether columns are to be found by name: those that are needed have to be there; else the number has to match."""
-    labels = list(row) if (row := as_row(X)) is not None else check_labels(X) if is_into_dataframe(X) else None
-    if labels is not None and "feature_names_in_" in vars(estimator):
-        check_there(labels, wanted)
-        return True
-    if row is not None:
-        raise ValueError("The model was fitted to columns without names; give rows as an array.")
-    check_names(estimator, X, reset=False)
-    return False
-
-
-def check_names(estimator: OptimalTreeBase, X: Any, *, reset: bool) -> None:
-    """Learn, or compare, the number and the names of the columns; the rest is read with the columns."""
-    if isinstance(X, Scan):
-        raise ValueError(
-            "X is a scan, which only fit takes; read its rows in parts, or run omtree predict on the files."
-        )
-    if is_lazy(X):
-        raise ValueError("X is a lazy frame or a relation, which only fit takes; compute it first, or parts of it.")
-    if is_into_dataframe(X):
-        # Equal names are refused here, before scikit-learn stumbles over them.
-        labels = check_labels(X)
-        if reset and labels and all(type(label) is str for label in labels):
-            # What scikit-learn would come to, in a tenth of the time.
-            estimator.feature_names_in_ = np.array(labels, dtype=object)
-            estimator.n_features_in_ = len(labels)
-        else:
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
-    else:
-        # What is a table of numbers already needs no check of the whole.
-        plain = is_number_matrix(X)
-        validate_data(estimator, X, reset=reset, skip_check_array=plain, dtype=None, ensure_all_finite=False)

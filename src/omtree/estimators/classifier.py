@@ -12,8 +12,9 @@ from sklearn.base import ClassifierMixin
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.estimators.base import OptimalTreeBase, is_elsewhere
+from omtree.estimators.base import OptimalTreeBase
 from omtree.estimators.near import NearPrices
+from omtree.estimators.new_rows import is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
 from omtree.model.answering import answered_classes, as_sorted, class_order
 from omtree.model.shares import class_shares

@@ -14,7 +14,8 @@ from omtree.data.parsing.understand import understand
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
-from omtree.estimators.base import OptimalTreeBase, is_elsewhere
+from omtree.estimators.base import OptimalTreeBase
+from omtree.estimators.new_rows import is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter, whole
 from omtree.fit.policy_scores import Method, PolicyScores, Scorer
 from omtree.model.expectation import MEAN_REWARD, Expectation

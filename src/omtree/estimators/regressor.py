@@ -12,7 +12,8 @@ from sklearn.base import RegressorMixin
 from omtree.constraints import Monotone
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.estimators.base import OptimalTreeBase, is_elsewhere
+from omtree.estimators.base import OptimalTreeBase
+from omtree.estimators.new_rows import is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
 from omtree.objectives import Objective, RuleStatistics, find_objective
 from omtree.objectives.lines import Lines

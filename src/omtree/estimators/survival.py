@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.estimators.base import OptimalTreeBase, is_elsewhere
+from omtree.estimators.base import OptimalTreeBase
+from omtree.estimators.new_rows import is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, parameter
 from omtree.model.expectation import EXPLAINED
 from omtree.model.survival_curve import StepFunction, SurvivalCurve

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from omtree.data.column import Column, Columns
-from omtree.data.columns import KindChoice, RawColumns, as_kind, kind_choices, raw_columns
+from omtree.data.columns import RawColumns, raw_columns
+from omtree.data.kind_choices import KindChoice, as_kind, kind_choices
 from omtree.data.parsing.ids import names_its_rows
 from omtree.data.parsing.missing import mean_no_number, missing_words, signs_are_values
 from omtree.data.parsing.moments import MomentFormat, Part, find_moments, part_of

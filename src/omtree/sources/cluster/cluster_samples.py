@@ -14,7 +14,8 @@ import numpy.typing as npt
 from omtree.constraints.samples import GroupColumn, as_groups
 from omtree.data.binning import Binning
 from omtree.data.column import CodedColumns, Column, Columns
-from omtree.data.columns import KindChoice, read_columns
+from omtree.data.columns import read_columns
+from omtree.data.kind_choices import KindChoice
 from omtree.data.summaries import ColumnSummary, quantile_points
 from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import text_of

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from omtree import _native
 from omtree.constraints.samples import GroupColumn
 from omtree.data.build import encode_rows
-from omtree.data.columns import KindChoice, read_columns
+from omtree.data.columns import read_columns
+from omtree.data.kind_choices import KindChoice
 from omtree.data.spill import Block
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.data.wording import text_of

@@ -9,8 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from omtree.data.cell_columns import not_a_date
 from omtree.data.column import Column, Columns
-from omtree.data.columns import KindChoice, kind_choices, not_a_date, read_columns
+from omtree.data.columns import read_columns
+from omtree.data.kind_choices import KindChoice, kind_choices
 from omtree.data.summaries import ColumnSummary
 from omtree.data.table import FloatArray
 from omtree.sources.disk.files import TypedColumn, quoted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,9 @@ import numpy.typing as npt
 from omtree.constraints.samples import GroupColumn, as_groups
 from omtree.data.binning import Binning
 from omtree.data.column import CodedColumns, Columns
-from omtree.data.columns import KindChoice
 from omtree.data.spill import Spill
 from omtree.data.summaries import ColumnSummary, quantile_points
 from omtree.data.table import CodeArray, Feature, FloatArray
-from omtree.deadline import Deadline
 from omtree.progress import Event, Progress
 from omtree.sources.counts import BlockCounts, Counts, ScaledCounts, SummedCounts
 from omtree.sources.disk.disk_columns import (
@@ -26,10 +24,7 @@ from omtree.sources.disk.disk_columns import (
     Field,
     empty_columns,
     level_field,
-    read_contents,
-    scale_of,
 )
-from omtree.sources.disk.goals import Task
 from omtree.sources.disk.merged import ClassRows, NumberRows, group_codes, too_many
 from omtree.sources.disk.rewards import charges, merged_rewards, total_charges
 from omtree.sources.disk.rows import NumberColumn, Rows
@@ -363,49 +358,3 @@ class ScannedTraining(DistantTraining):
 
     def _columns(self, features: tuple[Feature, ...], codes: CodeArray) -> CodedColumns:
         return CodedColumns(self.columns.columns, codes.shape[1], features, codes)
-
-
-def scanned(
-    scan: Scan,
-    *,
-    task: Task,
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None,
-    feature_kinds: Mapping[Any, KindChoice] | None,
-    n_jobs: int,
-    deadline: Deadline,
-    progress: Progress | None,
-) -> ScannedTraining:
-    """The samples of a scan, to be closed after the fit.
-
-    Parameters
-    ----------
-    scan : Scan
-    task : {"classification", "regression", "survival", "policy"}
-    class_weight, feature_kinds
-        As the estimators have them.
-    n_jobs, deadline, progress
-        See `ScannedTraining`.
-    """
-    with deadline.outside():
-        rows = Rows(scan)
-        try:
-            contents = read_contents(rows, scan, feature_kinds, task)
-            scale, total = scale_of(class_weight, contents)
-        except BaseException:
-            rows.close()
-            raise
-    none: FloatArray = np.empty(0)
-    return ScannedTraining(
-        empty_columns(contents.fields, contents.n_rows),
-        contents.goal.target,
-        None if scan.weight is None else none,
-        none,
-        total,
-        class_scale=scale,
-        rows=rows,
-        scan=scan,
-        contents=contents,
-        n_jobs=n_jobs,
-        deadline=deadline,
-        progress=progress,
-    )
