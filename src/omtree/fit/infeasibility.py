@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from omtree.constraints import Constraint, MetricLimit
+from omtree.constraints import Constraint, MetricLimit, Setting
 from omtree.data.table import FloatArray
 from omtree.data.wording import number
 from omtree.deadline import Deadline
+from omtree.engines.dispatch import TreeSolver
+from omtree.errors import InfeasibleError
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Problem
 
@@ -18,6 +20,47 @@ from omtree.problem.problem import Problem
 Feasible = Callable[[Sequence[Constraint], Deadline], bool | None]
 #: The least sum of costs over models, by stratum and label.
 Least = Callable[[Problem, Deadline], float | None]
+
+
+def why_none(
+    constraints: Sequence[Constraint],
+    feasible: Feasible,
+    problem: Problem,
+    solver: TreeSolver,
+    setting: Setting,
+    deadline: Deadline,
+) -> str:
+    """The constraints that cannot be met together, and how near to each limit on a metric a model comes, in words.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+        No model meets all of them.
+    feasible : callable
+    problem : Problem
+        With all of them.
+    solver : TreeSolver
+        For sums of costs.
+    setting : Setting
+    deadline : Deadline
+    """
+
+    def least(additive: Problem, limit: Deadline) -> float | None:
+        try:
+            found = solver(additive, limit).solution
+        except InfeasibleError:
+            return None
+        return found.value if found.status == "optimal" else None
+
+    core = conflicting(constraints, feasible, deadline)
+    reached = []
+    for row in problem.model_limits:
+        if isinstance(row, MetricLimit) and row.constraint in core and not deadline.expired:
+            value = nearest(problem, row, least, deadline)
+            if value is not None:
+                reached.append((row, value))
+    leaves = "leaf" if setting.max_leaves == 1 else "leaves"
+    return in_words(core, reached, f"with {setting.max_leaves} {leaves}")
 
 
 def conflicting(constraints: Sequence[Constraint], feasible: Feasible, deadline: Deadline) -> list[Constraint]:

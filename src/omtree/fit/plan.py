@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from sklearn.utils import check_random_state
 
-from omtree.constraints import Constraint, ConstraintCheck, MetricLimit, Setting, check_constraints, restrict_features
+from omtree.constraints import Constraint, Setting, check_constraints, restrict_features
 from omtree.constraints.compile import join_shapes
 from omtree.data.binning import Binning, rounding_cuts
 from omtree.data.table import MAX_CODES, Feature
@@ -23,28 +23,25 @@ from omtree.engines.rules.preset import Paper
 from omtree.engines.rules_solver import RulesSolver
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support, most_leaves
-from omtree.fit.checker import check
+from omtree.fit.certify import certify
 from omtree.fit.cut_search import BriefSearch, is_for_all_cuts
 from omtree.fit.effort import USUAL, Effort
 from omtree.fit.either_splits import EitherSplits
 from omtree.fit.exact_cuts import ExactCuts
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.fewest_leaves import with_fewest_leaves
-from omtree.fit.infeasibility import conflicting, in_words, nearest
+from omtree.fit.infeasibility import why_none
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTree, QuickTrees
 from omtree.fit.representable import check_losses
-from omtree.fit.search_space import cuts_in_words, search_space
 from omtree.fit.threshold_rounds import Refined, Solve
 from omtree.fit.thresholds import ThresholdSearch
 from omtree.model.certificate import Certificate
 from omtree.model.rule_facts import Reader
-from omtree.model.rules import RuleSet
-from omtree.model.tree import Tree
 from omtree.objectives import Objective, Score
 from omtree.objectives.error import Error
 from omtree.problem.graph import Categories
-from omtree.problem.problem import Path, Problem, Solution, leaves_of
+from omtree.problem.problem import Path, Problem, leaves_of
 from omtree.problem.rule_sums import TooManyRulesError
 from omtree.progress import reporter
 from omtree.sources.distant import rows_of
@@ -107,7 +104,7 @@ class Plan:
         outcome, samples = self.solve(training, objective, deadline, reasons=True, effort=effort)
         if leaves is not None:
             outcome = outcome.at_size(leaves)
-        return outcome, self._certificate(outcome, samples, objective, deadline, training)
+        return outcome, certify(self, outcome, samples, objective, deadline, training)
 
     def solve(
         self,
@@ -162,7 +159,7 @@ class Plan:
         fixed = replace(self, binning="quantile")
         restricted = restrict_features(constraints, features, setting)
         outcome, samples = fixed._solve(training, restricted, objective, setting, deadline)
-        return outcome, self._certificate(outcome, samples, objective, deadline, training)
+        return outcome, certify(self, outcome, samples, objective, deadline, training)
 
     def problem_on(self, training: Training, features: tuple[Feature, ...], objective: Objective) -> Problem:
         """What is asked over features whose thresholds are not chosen any more."""
@@ -368,99 +365,9 @@ class Plan:
                 return None
             return True
 
-        core = conflicting(self.constraints, feasible, deadline)
-        pose = self._pose(training, objective, setting, None)
-        problem = pose(training, features)
+        problem = self._pose(training, objective, setting, None)(training, features)
         solver = TreeSolver(objective if not isinstance(objective, Score) else Error(), self.splits, self.max_children)
-
-        def least(additive: Problem, limit: Deadline) -> float | None:
-            try:
-                found = solver(additive, limit).solution
-            except InfeasibleError:
-                return None
-            return found.value if found.status == "optimal" else None
-
-        reached = []
-        for row in problem.model_limits:
-            if isinstance(row, MetricLimit) and row.constraint in core and not deadline.expired:
-                value = nearest(problem, row, least, deadline)
-                if value is not None:
-                    reached.append((row, value))
-        leaves = "leaf" if setting.max_leaves == 1 else "leaves"
-        return in_words(core, reached, f"with {setting.max_leaves} {leaves}")
-
-    def _certificate(
-        self, outcome: Outcome, training: Training, objective: Objective, deadline: Deadline, whole: Training
-    ) -> Certificate:
-        """What is known about the model, after an independent check of it.
-
-        `training` are the samples it was read off, which may be merged; `whole` know all values of their columns.
-        """
-        found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
-        prices = problem.limits.prices
-        cuts = _cuts(found, problem.table.features, whole)
-        anywhere = found.all_cuts or (cuts.get("cuts") == "all" and found.floor is not None)
-        priced = prices is not None and prices.weight > 0
-        certificate = Certificate(
-            status=found.status,
-            value=found.value,
-            bound=found.bound,
-            weight=training.total,
-            unit=f"{objective.unit} plus the price of the tests" if priced else objective.unit,
-            counted=objective.counted and not priced,
-            score=objective.name if isinstance(objective, Score) else "",
-            leaf_price=problem.leaf_price,
-            structure=self.structure,
-            leaves=len(rules),
-            depth=tree.depth if self.structure == "tree" and tree is not None else rules.depth,
-            search_space=search_space(
-                problem,
-                self.structure,
-                self.splits,
-                cuts_in_words(
-                    "exact" if anywhere else self.binning, self.n_bins, problem.table.features, outcome.rounds
-                ),
-                all_cuts=anywhere,
-            ),
-            **cuts,
-            lp_value=found.lp_value,
-            exact_pricing=found.exact_pricing,
-            columns=found.columns,
-            rows=found.rows,
-            iterations=found.iterations,
-            ended=found.ended,
-        )
-        solved = deadline.elapsed
-        checks = self.check(certificate, rules, tree, problem, training, objective)
-        seconds = {**found.seconds, "check": deadline.elapsed - solved}
-        return replace(certificate, seconds=seconds, total_seconds=deadline.elapsed, constraints=checks)
-
-    def check(
-        self,
-        certificate: Certificate,
-        rules: RuleSet,
-        tree: Tree | None,
-        problem: Problem,
-        training: Training,
-        objective: Objective,
-    ) -> tuple[ConstraintCheck, ...]:
-        """How a model meets the constraints, after a check of all that its certificate claims."""
-        used = {condition.feature for rule in rules for condition in rule.conditions}
-        return check(
-            rules,
-            certificate,
-            training.codes(rules.features, used),
-            training.target,
-            training.weight,
-            objective,
-            max_depth=problem.max_depth,
-            max_leaves=problem.max_leaves,
-            min_support=problem.min_support,
-            constraints=tuple(self.constraints),
-            samples=training.samples() if self.constraints else None,
-            tree=tree if self.structure == "tree" else None,
-            leaf_price=float(self.leaf_price),
-        )
+        return why_none(self.constraints, feasible, problem, solver, setting, deadline)
 
 
 def _check_size(values: Mapping[str, Any]) -> None:
@@ -472,16 +379,3 @@ def _check_size(values: Mapping[str, Any]) -> None:
             raise ValueError("max_leaves='auto' chooses a size by itself; leave it out, or leaf_price.")
     elif values["max_depth"] is None and values["max_leaves"] in (None, "auto"):
         raise ValueError("max_depth=None needs another limit on the size of the model; give max_leaves or leaf_price.")
-
-
-def _cuts(found: Solution, features: Sequence[Feature], training: Training) -> dict[str, Any]:
-    """Whether what is proven holds wherever numbers are cut, and at how many points they may be cut otherwise."""
-    numeric = [feature for feature in features if feature.thresholds is not None]
-    n_cuts = sum(len(feature.thresholds) for feature in numeric if feature.thresholds is not None)
-    if not numeric:
-        return {}
-    if found.all_cuts or not any(training.many_valued(feature, feature.n_values) for feature in numeric):
-        return {"cuts": "all"}
-    if found.floor is not None and found.status == "optimal" and found.value <= found.floor:
-        return {"cuts": "all", "n_cuts": n_cuts}
-    return {"cuts": "some", "n_cuts": n_cuts, "all_cuts_bound": found.floor}

@@ -10,6 +10,7 @@ from omtree.constraints import Constraint
 from omtree.data.table import MAX_CODES, Feature
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
+from omtree.fit.certify import check_claims
 from omtree.fit.plan import Plan
 from omtree.model.certificate import Certificate
 from omtree.model.rule_facts import Reader
@@ -76,7 +77,7 @@ class Workbench:
     def certified(self, tree: Tree, certificate: Certificate) -> Certificate:
         """What is claimed about a tree of the problem, checked, with how it meets the constraints."""
         parts = (tree.rules, tree, self.problem, self.training, self.objective)
-        return replace(certificate, constraints=self.plan.check(certificate, *parts))
+        return replace(certificate, constraints=check_claims(self.plan, certificate, *parts))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _gone, ()
