@@ -23,6 +23,27 @@ def test_the_size_is_chosen_and_said(credit, run, tmp_path):
     assert result.out.index("expected on new rows") < result.out.index("lower bound")
 
 
+def test_constraints_on_rows_held_out(run, tmp_path):
+    """What is met in training and not on the rows held out is said in words; groups that stand apart come along."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200), "sex": rng.choice(["f", "m"], 200)})
+    table["y"] = np.where(table["a"] + (table["sex"] == "m") + rng.normal(size=200) > 0.5, "yes", "no")
+    data, page = str(tmp_path / "t.csv"), tmp_path / "report.html"
+    table.to_csv(data, index=False)
+    wanted = tmp_path / "parity.toml"
+    wanted.write_text('[[constraint]]\ntype = "statistical_parity"\ngroup = "sex"\ntolerance = 0.01\n')
+    given = ["--constraints", str(wanted), "--groups", "sex", "--report", str(page)]
+    result = run("fit", data, "-t", "y", "-d", "2", "--leaves", "4", "--holdout", "0.4", *given)
+    assert "Statistical parity (group sex, tolerance 0.01): met in training (" in result.out
+    assert "not met on the test rows (" in result.out
+    assert "  constraint    Statistical parity (group sex" in result.out
+    assert "StatisticalParity(" not in result.out
+    text = page.read_text()
+    # Beside the leading figures, and again with the constraints.
+    assert text.count("not met on the test rows (") == 2
+    assert text.index("not met on the test rows (") < text.index('id="stage"')
+
+
 def test_what_is_proven_is_about_the_score(credit, run):
     """The figures beside it are of accuracy; what is proven is that of F1."""
     result = run("fit", credit.data, "-t", "outcome", "-d", "1", "--leaves", "2", "--objective", "f1")

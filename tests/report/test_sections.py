@@ -15,9 +15,10 @@ from sklearn.metrics import brier_score_loss, roc_auc_score, roc_curve
 from helpers import shown_models
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.constraints import Exclude, Recall, StatisticalParity
+from omtree.constraints.words import in_words
 from omtree.report.page import render_report
 from omtree.report.probabilities import judge_probabilities
-from omtree.report.sections import in_words, on_test_rows, other_sizes
+from omtree.report.sections import on_test_rows, other_sizes
 
 
 @given(st.integers(0, 10**6), st.integers(2, 60))

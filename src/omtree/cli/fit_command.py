@@ -147,7 +147,7 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
         if on_disk and request.parameters.get("max_leaves") == "auto":
             print("rows on disk are not cross-validated: --leaves sets the size, --test says what to expect of it")
         terminal.show_leads(model)
-        terminal.show_certificate(model.certificate_)
+        terminal.show_certificate(model.certificate_, model.constraints)
         if apart is not None and asked.task == "policy":
             judged = {name: given for name, given in apart.extra.items() if name != "groups"}
             print(f"\non {request.test}: {model.evaluate(apart.rows, apart.y, **judged)}")
@@ -253,7 +253,9 @@ def _finish(
     model: OptimalTreeBase, request: FitRequest, features: pa.Table | None, y: Any, held_out: NewRows | None
 ) -> None:
     """New rows, the report, and where the files are."""
-    from omtree.cli.use_commands import score_line, write_report
+    from omtree.cli.use_commands import score_line
+    from omtree.constraints.words import missed_sentences
+    from omtree.report.sections import tested_constraints
 
     X_test = y_test = None
     if held_out is not None:
@@ -261,9 +263,20 @@ def _finish(
         if not request.quiet:
             where = request.test if request.test is not None else "the rows held out"
             print(f"\non {where}: {score_line(model, X_test, y_test)}")
+            tested = tested_constraints(model, X_test, y_test, held_out.groups)
+            for sentence in missed_sentences(model.certificate_.constraints, tested, model.constraints):
+                terminal.alarm(sentence)
     if request.report is not None:
-        shown: dict[str, Any] = {"title": request.title, "alternatives": request.alternatives}
-        write_report(model, request.report, features, y, X_test, y_test, **shown)
+        model.report(
+            request.report,
+            X=features,
+            y=y,
+            X_test=X_test,
+            y_test=y_test,
+            groups_test=None if held_out is None else held_out.groups,
+            title=request.title,
+            alternatives=request.alternatives,
+        )
     if not request.quiet:
         print()
         if request.out is not None:

@@ -88,6 +88,13 @@ def read_answered(
     return table, rows, _answers(cells, target, model)
 
 
+def groups_in(model: Any, table: pa.Table) -> pa.Table | None:
+    """The columns of a table that the groups of the model's constraints are in."""
+    named = {name for constraint in model.constraints for name in constraint.group_columns}
+    found = [name for name in table.column_names if name in named]
+    return table.select(found) if found else None
+
+
 def _answers(cells: pa.ChunkedArray, target: str, model: OptimalTreeBase) -> Any:
     """The true answers, in the type of the model's."""
     classes = vars(model).get("classes_")

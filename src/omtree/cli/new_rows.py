@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from omtree.cli.modelling import read_answered
+from omtree.cli.modelling import groups_in, read_answered
 from omtree.cli.notes import Notes
 from omtree.cli.tables import FileOptions, column_of, read_table, suggest
 
@@ -29,12 +29,15 @@ class NewRows:
     weight : array or None
     how : str
         In words, after "by".
+    groups : pyarrow.Table or None
+        The columns of the groups that constraints are about, where they are apart.
     """
 
     X: Any
     y: Any
     weight: Any
     how: str
+    groups: pa.Table | None = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,13 @@ def part(rows: pa.Table, y: Any, extra: Mapping[str, Any], share: float, *, clas
         return values.take(places) if hasattr(values, "column_names") else values[places]
 
     weight = extra.get("sample_weight")
+    groups = extra["groups"].take(held) if "groups" in extra else None
     how = f"{len(held):,} rows held out ({100 * share:.0f} %)"
     return Parted(
         rows.take(kept),
         y[kept],
         {name: taken(values, kept) for name, values in extra.items()},
-        NewRows(rows.take(held), y[held], None if weight is None else weight[held], how),
+        NewRows(rows.take(held), y[held], None if weight is None else weight[held], how, groups),
     )
 
 
@@ -94,4 +98,4 @@ def check_test_file(path: str, target: str, names: list[str], options: FileOptio
 def from_file(model: OptimalTreeBase, path: str, target: str, options: FileOptions, notes: Notes) -> NewRows:
     """The rows of a test file, as the model reads them."""
     table, X, y = read_answered(model, path, target, options, notes)
-    return NewRows(X, y, None, f"a test on the {table.num_rows:,} rows of {path}")
+    return NewRows(X, y, None, f"a test on the {table.num_rows:,} rows of {path}", groups_in(model, table))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePath
@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from omtree.cli import terminal
-from omtree.cli.modelling import check_different, check_writable, load_model, read_answered, read_rows
+from omtree.cli.modelling import check_different, check_writable, groups_in, load_model, read_answered, read_rows
 from omtree.cli.notes import Notes
 from omtree.cli.predict_command import write_answers
 from omtree.cli.tables import FileOptions, column_of
-from omtree.cli.use_commands import groups_in, named_target, show_constraints
+from omtree.cli.use_commands import named_target, show_constraints
 from omtree.data.wording import number
 
 if TYPE_CHECKING:
+    from omtree.constraints import Constraint
     from omtree.papers.monitoring import Monitoring
 
 
@@ -71,7 +72,7 @@ def run_monitor(
     found = monitor(model, X, y, X_before=X_before, y_before=y_before, groups=groups_in(model, table))
     for remark in (*notes, *found.notes):
         terminal.note(remark.replace("give older rows", "give a file of older rows with --against"))
-    _show(found, classes=bool(model.rules_.classes))
+    _show(found, model.constraints, classes=bool(model.rules_.classes))
     if out is not None:
         content = {"model": _hash(model_path), "data": PurePath(data).name, **found.to_dict()}
         write_text(out, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
@@ -92,7 +93,7 @@ def _perhaps_answered(
     return read_answered(model, path, target, options, Notes())
 
 
-def _show(found: Monitoring, *, classes: bool) -> None:
+def _show(found: Monitoring, constraints: Sequence[Constraint], *, classes: bool) -> None:
     print(f"{found.rows:,} rows")
     if found.columns:
         terminal.show_table(
@@ -131,7 +132,7 @@ def _show(found: Monitoring, *, classes: bool) -> None:
     )
     if found.expectation is not None:
         print(str(found.expectation))
-    show_constraints(found.constraints)
+    show_constraints(found.constraints, constraints)
     print()
     for sentence in found.alarms:
         print(f"ALARM: {sentence}")

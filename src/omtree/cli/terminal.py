@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -18,12 +19,14 @@ from rich.text import Text
 from rich.tree import Tree as RichTree
 
 from omtree.cli.model_size import choice_words
+from omtree.constraints.words import constraint_words
 from omtree.data.wording import amount, answer, counts_rows, number, text_of
 from omtree.model.leading import leads, warning
 from omtree.model.text import survival_words
 from omtree.progress import Event, listen
 
 if TYPE_CHECKING:
+    from omtree.constraints import Constraint
     from omtree.estimators.base import OptimalTreeBase
     from omtree.model.certificate import Certificate
     from omtree.model.rules import Rule, RuleSet
@@ -80,12 +83,14 @@ def show_leads(model: OptimalTreeBase) -> None:
         console.print(line.append(words, style="dim"))
     said = warning(model, vars(model).get("expectation_"))
     if said:
-        console.print(Text(said, style="bold red"))
+        alarm(said)
     print()
 
 
-def show_certificate(certificate: Certificate) -> None:
-    """The certificate, its verdict first."""
+def show_certificate(certificate: Certificate, constraints: Sequence[Constraint] = ()) -> None:
+    """The certificate, its verdict first, and the constraints in words."""
+    checks = (replace(check, name=constraint_words(check.name, constraints)) for check in certificate.constraints)
+    certificate = replace(certificate, constraints=tuple(checks))
     verdict, *lines = str(certificate).splitlines()
     console = out()
     console.print(Text(verdict, style="bold green" if certificate.status == "optimal" else "bold yellow"))
@@ -95,6 +100,11 @@ def show_certificate(certificate: Certificate) -> None:
             hang = " " * (len(line) - len(re.sub(r"^  \S.*?  +", "", line)))
             line = "\n".join(textwrap.wrap(line, console.width, subsequent_indent=hang))
         console.print(Text(line, style="dim"))
+
+
+def alarm(text: str) -> None:
+    """A sentence that must not be missed."""
+    out().print(Text(text, style="bold red"))
 
 
 def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +13,18 @@ from omtree.cli import terminal
 from omtree.cli.modelling import (
     check_different,
     check_writable,
+    groups_in,
     load_model,
     read_answered,
     read_rows,
 )
 from omtree.cli.notes import Notes
 from omtree.cli.tables import FileOptions
+from omtree.constraints.words import constraint_words
 from omtree.data.wording import amount, counts_rows, number, text_of
 
 if TYPE_CHECKING:
+    from omtree.constraints import Constraint, ConstraintCheck
     from omtree.estimators.base import OptimalTreeBase
 
 #: Rows that `explain` shows when none are named.
@@ -85,14 +89,7 @@ def run_audit(
         print(f"in training: {number(trained.value)} {trained.unit_of(trained.value)} in {size}")
     if "classes_" in vars(model):
         _confusion(model, rows, y)
-    return show_constraints(model.audit(rows, y, groups=groups_in(model, table)))
-
-
-def groups_in(model: Any, table: pa.Table) -> pa.Table | None:
-    """The columns of a table that the groups of the model's constraints are in."""
-    named = {name for constraint in model.constraints for name in constraint.group_columns}
-    found = [name for name in table.column_names if name in named]
-    return table.select(found) if found else None
+    return show_constraints(model.audit(rows, y, groups=groups_in(model, table)), model.constraints)
 
 
 def _confusion(model: Any, rows: Any, y: Any) -> None:
@@ -115,17 +112,15 @@ def _confusion(model: Any, rows: Any, y: Any) -> None:
         )
 
 
-def show_constraints(checked: Any) -> bool:
+def show_constraints(checks: Sequence[ConstraintCheck], constraints: Sequence[Constraint]) -> bool:
     """The constraints with limit, value and slack; whether all of them hold."""
-    checks = list(getattr(checked, "constraints", checked))
     if not checks:
         return True
     rows = []
     for check in checks:
-        holds = check.slack >= -1e-9 * max(1.0, abs(check.limit))
-        sense = getattr(check, "sense", "at least")
-        rows.append([check.name, _shown(check.value), f"{sense} {_shown(check.limit)}", _shown(check.slack)])
-        rows[-1].append("yes" if holds else "NO")
+        limit = f"{check.sense} {_shown(check.limit)}"
+        rows.append([constraint_words(check.name, constraints), _shown(check.value), limit, _shown(check.slack)])
+        rows[-1].append("yes" if check.met else "NO")
     terminal.show_table("constraints", ["constraint", "value", "limit", "slack", "holds"], rows)
     return all(row[-1] == "yes" for row in rows)
 
@@ -156,19 +151,13 @@ def run_report(
     check_different({"the model": model_path, "the data": data, "--test": test, "--out": out})
     notes = Notes()
     model = load_model(model_path)
-    X = y = X_test = y_test = None
+    X = y = X_test = y_test = groups_test = None
     if data is not None:
         _, X, y = read_answered(model, data, named_target(model, target), options, notes)
     if test is not None:
-        _, X_test, y_test = read_answered(model, test, named_target(model, target), options, notes)
+        table, X_test, y_test = read_answered(model, test, named_target(model, target), options, notes)
+        groups_test = groups_in(model, table)
     for remark in notes:
         terminal.note(remark)
-    write_report(model, out, X, y, X_test, y_test, title=title)
+    model.report(out, X=X, y=y, X_test=X_test, y_test=y_test, groups_test=groups_test, title=title)
     print(f"report  {out}")
-
-
-def write_report(
-    model: Any, path: str, X: Any, y: Any, X_test: Any, y_test: Any, *, title: str = "", alternatives: int = 0
-) -> None:
-    """The model's own report."""
-    model.report(path, X=X, y=y, X_test=X_test, y_test=y_test, title=title, alternatives=alternatives)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omtree.constraints.words import constraint_words
 from omtree.data.columns import check_labels
 from omtree.data.wording import amount, counts_rows, number, text_of
 from omtree.model.expectation import Expectation, in_measure, short, span
@@ -23,7 +24,7 @@ from omtree.papers.group_figures import (
 )
 from omtree.report.probabilities import judge_probabilities
 from omtree.report.proof import proof_sentences
-from omtree.report.sections import FEW_ROWS, constraint_words
+from omtree.report.sections import FEW_ROWS
 from omtree.report.words import shorten
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from omtree.constraints.audit import ConstraintCheck
+from omtree.constraints.words import constraint_words, missed_sentences
 from omtree.data.wording import amount, number, show_level, show_value
 from omtree.model.certificate import Certificate
 from omtree.model.leading import expectation_on, leads, warning
@@ -127,6 +128,7 @@ def render_report(
     tested = sections.tested_constraints(model, X_test, y_test, groups_test) if new else None
     wanted = vars(model).get("_constraints", ())
     expected = expectation_on(model, X_test, y_test, None, "") if new else vars(model).get("expectation_")
+    missed = missed_sentences(model.certificate_.constraints, tested, wanted)
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -146,9 +148,10 @@ def render_report(
         made=f"Made with omtree {__version__} on {date.today().isoformat()}",
         print_note=f"omtree {__version__}, {date.today().isoformat()}",
         leads=leads(model, expected),
-        warnings=list(filter(None, [warning(model, expected)])),
+        warnings=[*filter(None, [warning(model, expected)]), *missed],
         outline=sections.outline(model.tree_) if model.tree_ is not None and len(rules) <= MOST_LEAVES else "",
         lines=lines,
+        loss_name="Errors" if certificate.counted else "Loss",
         tested=new,
         few=sections.FEW_ROWS,
         sizes=sections.size_curve(model),
@@ -158,7 +161,7 @@ def render_report(
         calibration_scene=calibration_scene,
         decision_scene=decision_scene,
         constraints_tested=tested is not None,
-        missed=sections.missed_sentences(certificate.constraints, tested, wanted),
+        missed=missed,
         policy=sections.policy_values(model, X_test, y_test),
         survival=survival_leaves(model),
         others=other_trees(model, alternatives, X),
@@ -176,10 +179,10 @@ def render_report(
         proof=proof_sentences(certificate),
         facts=proof_facts(certificate),
         constraints=[
-            _constraint(check, sections.constraint_words(check.name, wanted), None if tested is None else tested[place])
+            _constraint(check, constraint_words(check.name, wanted), None if tested is None else tested[place])
             for place, check in enumerate(certificate.constraints)
         ],
-        assured=[f"{sections.constraint_words(each.name, wanted)}: {each.words}." for each in certificate.assured],
+        assured=[f"{constraint_words(each.name, wanted)}: {each.words}." for each in certificate.assured],
         leaves=_leaves(model, X_test, y_test),
         n_leaves=len(rules),
         tradeoff=_tradeoff(model),
@@ -189,7 +192,8 @@ def render_report(
         used=[f for f in features if f["used"]],
         unused=[f for f in features if not f["used"]],
         n_features=len(model.graph_),
-        notes=model.notes_,
+        # What to do about it is for whoever fits the model.
+        notes=[note.split("; keep it with ")[0] for note in model.notes_],
         settings=[(name, shorten(repr(value))) for name, value in sorted(model.get_params(deep=False).items())],
         data=Markup(script_json({**page_data(model), "sizes": shown})),
         script=Markup((_TEMPLATES / "report.js").read_text(encoding="utf-8")),

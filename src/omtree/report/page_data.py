@@ -33,6 +33,7 @@ def page_data(model: Any) -> dict[str, Any]:
     return {
         # A set of rules that happens to be a tree still answers as a set of rules.
         "walks": tree is not None and model.certificate_.structure == "tree",
+        "lossName": "errors" if model.certificate_.counted else "loss",
         "features": [_feature(rules.features[f], begin) for f, begin in zip(used, start, strict=True)],
         "classes": [shorten(text_of(c)) for c in rules.classes],
         "colours": list(summaries.colours),

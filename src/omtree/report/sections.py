@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
-from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
-from omtree.constraints import Constraint, ConstraintCheck, group_columns
+from omtree.constraints import ConstraintCheck, group_columns
 from omtree.data.columns import check_labels
 from omtree.data.wording import amount, number, text_of
 from omtree.model.expectation import Figure, in_measure, short
@@ -232,35 +229,6 @@ def outline(tree: Tree) -> Markup:
     return Markup("<ul>{}</ul>").format(item(0))
 
 
-def constraint_words(name: str, constraints: Sequence[Constraint]) -> str:
-    """The name of a check with its constraint in words: no limits, which stand beside it."""
-    for constraint in constraints:
-        if name.startswith(constraint.title):
-            return f"{in_words(constraint)}{name.removeprefix(constraint.title)}"
-    return name
-
-
-def in_words(constraint: Constraint) -> str:
-    """What a constraint is about.
-
-    >>> from omtree.constraints import Recall, StatisticalParity
-    >>> in_words(Recall("ill", at_least=0.9)), in_words(StatisticalParity("sex", 0.1))
-    ('Recall (class ill)', 'Statistical parity (group sex, tolerance 0.1)')
-    """
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(constraint).__name__)
-    name = name if name.isupper() else name[0] + name[1:].lower()
-    facts = []
-    for field in dataclasses.fields(constraint):  # type: ignore[arg-type]
-        value = getattr(constraint, field.name)
-        if field.name in ("at_least", "at_most") or value is None or value == field.default:
-            continue
-        listed = isinstance(value, (tuple, list, set, frozenset))
-        texts = [text_of(each) for each in value] if listed else [text_of(value)]
-        shown = ", ".join(sorted(texts) if isinstance(value, (set, frozenset)) else texts)
-        facts.append(f"{field.name.rstrip('_').replace('_', ' ')} {shown}")
-    return shorten(f"{name} ({', '.join(facts)})" if facts else name)
-
-
 def tested_constraints(model: Any, X: Any, y: Any, groups: Any) -> tuple[ConstraintCheck, ...] | None:
     """The constraints on test rows; None where there are none, or the columns of their groups are not at hand."""
     constraints = vars(model).get("_constraints", ())
@@ -272,19 +240,3 @@ def tested_constraints(model: Any, X: Any, y: Any, groups: Any) -> tuple[Constra
         if wanted - there:
             return None
     return tuple(model.audit(X, y, groups=groups))
-
-
-def missed_sentences(
-    trained: Sequence[ConstraintCheck], tested: Sequence[ConstraintCheck] | None, constraints: Sequence[Constraint]
-) -> list[str]:
-    """What is met in training and not on the test rows, in sentences."""
-    if tested is None:
-        return []
-    sentences = []
-    for before, after in zip(trained, tested, strict=True):
-        if before.met and not after.met:
-            sentences.append(
-                f"{constraint_words(after.name, constraints)}: met in training ({number(before.value)}), not met on "
-                f"the test rows ({number(after.value)}, wanted {after.sense} {number(after.limit)})."
-            )
-    return sentences

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from omtree.constraints import Constraint, ConstraintCheck, Force
+from omtree.constraints.words import constraint_words
 from omtree.data.wording import number
 from omtree.model.leading import expectation_on, leads, warning
 from omtree.model.text import to_text
 from omtree.model.tree import Tree
 from omtree.report.page_data import loss_below
 from omtree.report.proof import badge_words, gap_words, proof_sentences
-from omtree.report.sections import constraint_words, outline, size_curve
+from omtree.report.sections import outline, size_curve
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words

@@ -167,7 +167,7 @@
     body.append(words.length
       ? make("ol", { class: "steps" }, ...words.map((text) => make("li", {}, text)))
       : make("p", {}, rule ? "For every row." : "Every row starts here."));
-    const pairs = [["covers", facts.rows], [rule ? "loss" : "loss below", facts.loss]];
+    const pairs = [["covers", facts.rows], [rule ? data.lossName : `${data.lossName} below`, facts.loss]];
     if (facts.cost) pairs.push(["cost of its tests", facts.cost]);
     if (!rule) {
       pairs.push(["leaves below", String(leavesBelow(node))]);
