@@ -342,3 +342,29 @@ def test_smaller_trees_are_not_over_the_cuts_of_the_largest() -> None:
     for leaves in (2, 3):
         alone = OptimalTreeClassifier(max_depth=2, max_leaves=leaves, binning="quantile").fit(X, y)
         assert model.loss_by_leaves_[leaves - 1] <= alone.certificate_.value
+
+
+@pytest.mark.parametrize(("splits", "depth"), [("binary", 2), ("binary", 3), ("multiway", 2)])
+def test_a_chosen_size_is_looked_at_over_all_cuts(splits: Any, depth: int) -> None:
+    """As much is proven of a size that is chosen as of one that is given, and so it is no worse."""
+    X, y = load_breast_cancer(return_X_y=True)
+    given: dict[str, Any] = {"max_depth": depth, "splits": splits}
+    model = OptimalTreeClassifier(max_leaves="auto", cv=3, **given).fit(X[:, :8], y)
+    leaves = len(model.rules_)
+    alone = OptimalTreeClassifier(max_leaves=leaves, **given).fit(X[:, :8], y)
+    assert model.certificate_.value <= alone.certificate_.value
+    assert model.certificate_.cuts == alone.certificate_.cuts == "all"
+    assert np.count_nonzero(model.predict(X[:, :8]) != y) == model.certificate_.value
+    # The trees of other sizes are there as before, each no worse than a smaller one.
+    assert len(model.loss_by_leaves_) == 2**depth
+    assert (np.diff(model.loss_by_leaves_) <= 0).all()
+    assert model.loss_by_leaves_[leaves - 1] == model.certificate_.value
+
+
+def test_one_leaf_needs_no_cuts() -> None:
+    """That a single leaf is the best one of all does not depend on where numbers are cut."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), rng.choice(["no", "yes"], 90, p=[0.7, 0.3])
+    model = OptimalTreeClassifier(max_depth=3, max_leaves="auto").fit(X, y)
+    assert len(model.rules_) == 1
+    assert "over any cut points" in str(model.certificate_)

@@ -31,6 +31,8 @@ def certify(
     `training` are the samples it was read off, which may be merged; `whole` know all values of their columns.
     """
     found, problem, rules, tree = outcome.found, outcome.problem, outcome.rules, outcome.tree
+    if problem.max_leaves == 1:
+        found = replace(found, all_cuts=True)  # there is nothing to cut
     prices = problem.limits.prices
     cuts = _cuts(found, problem.table.features, whole)
     anywhere = found.all_cuts or (cuts.get("cuts") == "all" and found.floor is not None)

@@ -24,6 +24,7 @@ from omtree.engines.rules_solver import RulesSolver
 from omtree.errors import InfeasibleError
 from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.certify import certify
+from omtree.fit.chosen_size import looked_at
 from omtree.fit.cut_search import BriefSearch, is_for_all_cuts
 from omtree.fit.effort import USUAL, Effort
 from omtree.fit.either_splits import EitherSplits
@@ -99,11 +100,13 @@ class Plan:
 
         With `leaves` it is the best one of at most so many leaves out of the family of trees up to `max_leaves`.
         """
-        # What a look over all cuts finds and proves is for the largest tree, and a smaller one is chosen.
-        effort = USUAL if leaves is None else Effort(every_size=True, all_cuts=False)
+        # What a look over all cuts finds and proves is for the largest tree, which need not be the one that is wanted.
+        effort = Effort(every_size=leaves is not None, all_cuts=leaves in (None, self.most_leaves(training)))
         outcome, samples = self.solve(training, objective, deadline, reasons=True, effort=effort)
         if leaves is not None:
             outcome = outcome.at_size(leaves)
+            if not effort.all_cuts and self.binning == "adaptive" and self.preset is None:
+                outcome, samples = looked_at(self, outcome, samples, training, objective, deadline)
         return outcome, certify(self, outcome, samples, objective, deadline, training)
 
     def solve(
@@ -122,7 +125,7 @@ class Plan:
         if self.leaf_price > 0 and training.target.charges is not None:
             raise ValueError("What answers cost row by row has no share that a leaf could cost; use leaf_price=0.")
         check_losses(objective, training.target, training.weight)
-        setting = self._setting(training)
+        setting = self.setting_of(training)
         constraints = check_constraints(self.constraints, setting)
         # All cuts are found in the raw values; until then features are coarse.
         coarse = self.binning == "adaptive" or self._over_all_cuts(training, objective, setting)
@@ -154,29 +157,38 @@ class Plan:
         self, training: Training, features: tuple[Feature, ...], objective: Objective, deadline: Deadline
     ) -> tuple[Outcome, Certificate]:
         """The best model over features whose thresholds are not chosen any more."""
-        setting = self._setting(training)
-        constraints = check_constraints(self.constraints, setting)
-        fixed = replace(self, binning="quantile")
-        restricted = restrict_features(constraints, features, setting)
-        outcome, samples = fixed._solve(training, restricted, objective, setting, deadline)
+        outcome, samples = self.solve_on(training, features, objective, deadline, USUAL)
         return outcome, certify(self, outcome, samples, objective, deadline, training)
+
+    def solve_on(
+        self,
+        training: Training,
+        features: tuple[Feature, ...],
+        objective: Objective,
+        deadline: Deadline,
+        effort: Effort,
+    ) -> tuple[Outcome, Training]:
+        """The same, and the samples it was read off."""
+        setting = self.setting_of(training)
+        restricted = restrict_features(check_constraints(self.constraints, setting), features, setting)
+        return replace(self, binning="quantile")._solve(training, restricted, objective, setting, deadline, effort)
 
     def problem_on(self, training: Training, features: tuple[Feature, ...], objective: Objective) -> Problem:
         """What is asked over features whose thresholds are not chosen any more."""
-        setting = self._setting(training)
+        setting = self.setting_of(training)
         restricted = restrict_features(check_constraints(self.constraints, setting), features, setting)
-        return self._pose(training, objective, setting, None)(training, restricted)
+        return self.pose_of(training, objective, setting, None)(training, restricted)
 
     def check_constraints(self, training: Training) -> None:
         """Complain about constraints that make no sense for these samples."""
-        check_constraints(self.constraints, self._setting(training))
+        check_constraints(self.constraints, self.setting_of(training))
 
     @property
     def seed(self) -> int:
         """Of what is random in the search."""
         return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _setting(self, training: Training) -> Setting:
+    def setting_of(self, training: Training) -> Setting:
         """What constraints are checked against."""
         columns = training.columns
         return Setting(
@@ -221,7 +233,7 @@ class Plan:
         order = feature_positions(
             wanted, training.columns.names, features, lambda: training.coded(features).table_and_means(features), seed
         )
-        pose = self._pose(training, objective, setting, order)
+        pose = self.pose_of(training, objective, setting, order)
         search = TreeSolver(
             objective,
             self.splits,
@@ -298,7 +310,7 @@ class Plan:
         """Whether the tree is sought over all cuts of the raw values."""
         if self.binning != "exact" or self.structure != "tree" or self.preset is not None or self.leaf_price > 0:
             return False
-        pose = self._pose(training, objective, setting, None)
+        pose = self.pose_of(training, objective, setting, None)
         return is_for_all_cuts(objective, training, pose, self.splits, self.max_children)
 
     def _quick_trees(self, pose: Pose, objective: Objective, seed: int) -> QuickTrees | None:
@@ -313,7 +325,7 @@ class Plan:
             return QuickTrees(pose, "multiway", None, self.gap, seed)
         return QuickTrees(pose, self.splits, self.max_children, self.gap, seed)
 
-    def _pose(
+    def pose_of(
         self,
         training: Training,
         objective: Objective,
@@ -365,7 +377,7 @@ class Plan:
                 return None
             return True
 
-        problem = self._pose(training, objective, setting, None)(training, features)
+        problem = self.pose_of(training, objective, setting, None)(training, features)
         solver = TreeSolver(objective if not isinstance(objective, Score) else Error(), self.splits, self.max_children)
         return why_none(self.constraints, feasible, problem, solver, setting, deadline)
 

@@ -28,7 +28,7 @@ from omtree.fit.threshold_rounds import (
     with_cuts_of,
 )
 from omtree.model.certificate import Status
-from omtree.problem.problem import Problem
+from omtree.problem.problem import Problem, Solution
 from omtree.progress import Progress
 from omtree.sources.samples import Training
 
@@ -377,12 +377,17 @@ def _above(refined: Refined, floor: float | None, before: float) -> Refined:
 
     A floor of zero that is reached is one as well; None means that nothing is known.
     """
-    found = refined.answer.solution
+    found = with_floor(refined.answer.solution, floor)
+    seconds = {**found.seconds, "thresholds": found.seconds.get("thresholds", 0.0) + before}
+    return replace(refined, answer=replace(refined.answer, solution=replace(found, seconds=seconds)))
+
+
+def with_floor(found: Solution, floor: float | None) -> Solution:
+    """A solution with what no tree does better than, wherever numbers are cut; None where that is not known."""
     # Both are sums of squares in other orders.
     found = replace(found, bound=min(found.bound, found.value))
     if floor is not None and not found.all_cuts:
         found = replace(found, floor=min(floor, found.value), bound=min(found.value, max(found.bound, floor)))
     if floor is not None and found.value <= floor * (1.0 + ROUNDING) and found.status != "interrupted":
         found = replace(found, status="optimal", floor=found.value, bound=found.value)
-    seconds = {**found.seconds, "thresholds": found.seconds.get("thresholds", 0.0) + before}
-    return replace(refined, answer=replace(refined.answer, solution=replace(found, seconds=seconds)))
+    return found
