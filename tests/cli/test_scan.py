@@ -44,6 +44,15 @@ def test_fit_from_disk(folder, run, how):
     assert "cut points can make fewer" in found.out
 
 
+def test_files_that_are_passed_over_are_named(folder, run):
+    """A folder may hold tables that are not read: a fit to part of the rows is not to look like one to all of them."""
+    (folder / "parts" / "more.xlsx").write_bytes(b"PK")
+    (folder / "parts" / ".hidden").write_text("")
+    found = run("fit", str(folder / "parts"), "-t", "outcome", "-d", "1")
+    assert found.code == 0
+    assert f"of the folder {folder / 'parts'} only Parquet, CSV and Arrow files are read, not more.xlsx;" in found.err
+
+
 def test_options_reach_the_scan(folder, run):
     """Dropped columns, kinds, tasks, tests and reports work as with rows in memory."""
     report = folder / "report.html"

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from omtree.cli.export_command import run_export
-from omtree.cli.fit_command import FitRequest, run_fit
+from omtree.cli.fit_command import run_fit
+from omtree.cli.fit_rows import FitRequest
 from omtree.cli.tables import FileOptions
 from omtree.cli.use_commands import run_audit, run_explain
 

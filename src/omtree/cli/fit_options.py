@@ -128,7 +128,8 @@ def fit(
 
     Example: omtree fit patients.csv --target outcome --depth 3 --out model.json
     """
-    from omtree.cli.fit_command import FitRequest, run_fit
+    from omtree.cli.fit_command import run_fit
+    from omtree.cli.fit_rows import FitRequest
     from omtree.cli.model_size import size_parameters
     from omtree.cli.task_columns import TaskColumns
 

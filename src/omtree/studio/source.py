@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from omtree.cli.fit_command import FitRequest, origin_of, read_in_memory
+from omtree.cli.fit_command import origin_of
+from omtree.cli.fit_rows import FitRequest, read_in_memory
 from omtree.cli.notes import Notes
 from omtree.cli.tables import FileOptions
 from omtree.data.parsing.reading import Reading

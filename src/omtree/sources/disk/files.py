@@ -77,8 +77,7 @@ def find_files(source: Sequence[str]) -> list[str]:
     files: list[str] = []
     for each in source:
         if os.path.isdir(each):
-            inside = sorted(str(path) for path in Path(each).rglob("*") if path.is_file())
-            found = [path for path in inside if path.lower().endswith(_ENDINGS) and not _hidden(path, each)]
+            found = [path for path in _inside(each) if path.lower().endswith(_ENDINGS)]
             if not found:
                 raise ValueError(f"The folder {each} has no Parquet, CSV or Arrow files.")
         elif glob.has_magic(each) and not os.path.exists(each):
@@ -95,8 +94,18 @@ def find_files(source: Sequence[str]) -> list[str]:
     return files
 
 
-def _hidden(path: str, folder: str) -> bool:
-    return any(part.startswith((".", "_")) for part in Path(path).relative_to(folder).parts)
+def passed_over(folder: str) -> list[str]:
+    """The files in a folder that are not read, by their names in it."""
+    others = (path for path in _inside(folder) if not path.lower().endswith(_ENDINGS))
+    return [str(Path(path).relative_to(folder)) for path in others]
+
+
+def _inside(folder: str) -> list[str]:
+    """The files of a folder that are not hidden, in order."""
+    inside = sorted(str(path) for path in Path(folder).rglob("*") if path.is_file())
+    return [
+        path for path in inside if not any(part.startswith((".", "_")) for part in Path(path).relative_to(folder).parts)
+    ]
 
 
 def read_columns_of(scan: Scan, connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[str, list[TypedColumn]]:
