@@ -228,7 +228,7 @@ def test_positive_class(run, fails, tmp_path):
         assert (python.classes_[python.predict_proba(frame).argmax(axis=1)] == "good").any()
         values[positive] = f1
     assert values["bad"] != pytest.approx(values["good"])
-    assert "--positive 'ugly' is not a class of y" in fails("fit", str(path), "-t", "y", "--positive", "ugly")
+    assert "--positive 'ugly' is not a class of the target" in fails("fit", str(path), "-t", "y", "--positive", "ugly")
     with pytest.raises(ValueError, match="positive='a' is for a target of two classes, and y has 3"):
         OptimalTreeClassifier(positive="a").fit([[1], [2], [3]], ["a", "b", "c"])
 
@@ -295,7 +295,10 @@ def test_too_many_classes(fails, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{row % 7},c{row % 400}\n" for row in range(800)), encoding="utf-8")
     sentence = fails("fit", str(path), "-t", "y")
-    assert "y has 400 classes, and at most 256 are possible; merge the rare ones, or use --task regression" in sentence
+    assert (
+        "the target has 400 classes, and at most 256 are possible; merge the rare ones, or use --task regression"
+        in sentence
+    )
 
 
 def test_folders_of_different_files(fails, tmp_path):

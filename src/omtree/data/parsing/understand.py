@@ -209,7 +209,9 @@ def _without_ids(
         name = readings[position].name
         kind = made[position][0].kind
         said = f"column {name!r} is left out: {reason}; keep it with feature_kinds={{{name!r}: {kind!r}}}"
-        readings[position] = ColumnReading(name, how="left out", notes=(said,))
+        # How numbers were read does not matter any more; why a column is text does.
+        before = () if readings[position].how == "number" else readings[position].notes
+        readings[position] = ColumnReading(name, how="left out", notes=(*before, said))
         made[position] = []
     return readings, made
 
