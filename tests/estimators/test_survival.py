@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -247,3 +248,19 @@ def test_what_makes_no_sense_is_refused(given: dict[str, object], parameters: di
     cells, _, _, _ = tiny_lifetimes(0)
     with pytest.raises(ValueError, match=words):
         OptimalSurvivalTree(**parameters).fit(cells, **given)
+
+
+def test_an_event_of_weight_zero_before_all_others_is_no_trouble():
+    """It is before the hazard begins, where a logarithm would be of nothing: no warning, and the same model."""
+    rng = np.random.default_rng(5)
+    X, times, events = (
+        rng.normal(size=(60, 2)),
+        np.append(0.01, rng.exponential(size=59) + 0.1),
+        np.ones(60, dtype=bool),
+    )
+    model, without = (OptimalSurvivalTree(max_depth=2, min_samples_leaf=2) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, time=times, event=events, sample_weight=np.append(0.0, np.ones(59)))
+    without.fit(X[1:], time=times[1:], event=events[1:])
+    assert model.certificate_.value == without.certificate_.value

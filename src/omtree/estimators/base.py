@@ -48,6 +48,7 @@ from omtree.problem.graph import FeatureGraph
 from omtree.progress import reporter
 from omtree.report.faces import ModelFaces
 from omtree.sources.cluster.frames import is_dask, predict_lazily
+from omtree.sources.cluster.gathered_target import MakeTarget
 from omtree.sources.disk.scan import as_scan
 from omtree.sources.samples import Training
 from omtree.sources.target import check_numbers, check_weights
@@ -166,12 +167,10 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             self.leaf_price_ = plan.leaf_price
         return training
 
-    def _elsewhere(
+    def _scanned(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, deadline: Deadline, class_weight: Any = None
     ) -> Training:
-        """The samples on disk, or on a cluster, that were given to `fit`."""
-        if is_dask(X):
-            return self._on_cluster(X, y, sample_weight, deadline, class_weight)
+        """The samples on disk that were given to `fit`."""
         from omtree.sources.disk.scanned import scanned
 
         return scanned(
@@ -189,14 +188,28 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         """What kind of target the rows have."""
         return "regression" if is_regressor(self) else "classification"
 
-    def _on_cluster(self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, class_weight: Any) -> Training:
+    def _on_cluster(
+        self,
+        X: Any,
+        given: Mapping[str, Any],
+        sample_weight: Any,
+        deadline: Deadline,
+        make: MakeTarget | None = None,
+        *,
+        beside: Callable[[Sequence[str]], Sequence[str]] = lambda numeric: (),
+        of_classes: bool = False,
+        class_weight: Any = None,
+    ) -> Training:
+        """The samples on a cluster that were given to `fit`; see `on_cluster`."""
         from omtree.sources.cluster.cluster_columns import on_cluster
 
         return on_cluster(
             X,
-            y,
+            given,
             sample_weight,
-            numbers=is_regressor(self),
+            make=make,
+            beside=beside,
+            of_classes=of_classes,
             class_weight=class_weight,
             feature_kinds=self.feature_kinds,
             deadline=deadline,

@@ -24,9 +24,10 @@ from omtree.objectives.row_costs import JointErrors, RowCosts
 from omtree.sources.answered import answered
 from omtree.sources.class_order import ClassOrder
 from omtree.sources.cluster.frames import is_dask
+from omtree.sources.disk.scan import is_scan
 from omtree.sources.samples import Training
-from omtree.sources.several import JointClasses, check_output_weights, several_columns
-from omtree.sources.target import encode_labels
+from omtree.sources.several import JointClasses, check_output_weights, several_columns, several_names
+from omtree.sources.target import Target, encode_labels
 
 
 @estimator
@@ -197,10 +198,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         if not is_elsewhere(X):
             by_row = (sample_weight, groups, cv_groups, costs)
             (X, y, sample_weight, groups, cv_groups, costs), note = answered(X, y, *by_row, cv=self.cv)
-        several = None if is_elsewhere(X) else several_columns(y)
+        several = several_names(X, y) if is_dask(X) else None if is_scan(X) else several_columns(y)
         if several is not None:
             one_target_only = (costs, near, change_price, column_price)
-            return self._fit_several(several, X, sample_weight, groups, cv_groups, one_target_only)
+            return self._fit_several(several, X, y, sample_weight, groups, cv_groups, one_target_only)
         by_class = self.costs
         if by_class is not None and not is_elsewhere(X) and np.ndim(by_class) == 2:
             # They are given in the order of `classes_`.
@@ -218,8 +219,8 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         if costs is not None:
             if by_class is not None:
                 raise ValueError("costs are given by class to the constructor and by row to fit; give one of them.")
-            if is_elsewhere(X):
-                raise ValueError("costs by row need rows in memory; load them, or give costs by class.")
+            if is_scan(X):
+                raise ValueError("costs by row need rows in memory or on a cluster; load them, or give costs by class.")
             objective = RowCosts()
         deadline = Deadline(self.time_limit)
 
@@ -231,7 +232,15 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
                     )
                 if self.class_order is not None:
                     raise ValueError("class_order needs rows in memory; leave it out.")
-                return self._elsewhere(X, y, sample_weight, groups, deadline, self.class_weight)
+                if is_scan(X):
+                    return self._scanned(X, y, sample_weight, groups, deadline, self.class_weight)
+
+                def make(columns: Mapping[str, Any], weight: FloatArray) -> Target:
+                    return Target.of_classes(columns["y"].iloc[:, 0], None, columns["costs"])
+
+                given, how = ({"y": y}, None) if costs is None else ({"y": y, "costs": costs}, make)
+                weighed: dict[str, Any] = {"of_classes": True, "class_weight": self.class_weight}
+                return self._on_cluster(X, given, sample_weight, deadline, how, **weighed)
             declared = (self.class_weight, self.feature_kinds, self.reading, self.positive, costs, self.class_order)
             return Training.of_classes(X, y, sample_weight, *declared)
 
@@ -246,6 +255,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         self,
         several: tuple[list[str], list[npt.NDArray[Any]]],
         X: Any,
+        y: Any,
         sample_weight: Any,
         groups: Any,
         cv_groups: Any,
@@ -260,16 +270,26 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
                 raise ValueError(f"{name} goes with one target, and y has {len(several[0])}; leave it out.")
         if not isinstance(self._objective(), Error):
             raise ValueError("Several targets go with objective='error'; use that, or fit one target at a time.")
-        outputs = JointClasses.of(*several)
-        weights = check_output_weights(self.output_weights, len(outputs.names))
-        target = outputs.target(several[1], weights)
+        weights = check_output_weights(self.output_weights, len(several[0]))
+        found: list[JointClasses] = []
+        deadline = Deadline(self.time_limit)
+
+        def target_of(names: list[str], columns: list[npt.NDArray[Any]]) -> Target:
+            found.append(JointClasses.of(names, columns))
+            return found[0].target(columns, weights)
+
+        def make(columns: Mapping[str, Any], weight: FloatArray) -> Target:
+            return target_of(several[0], [np.asarray(column) for _, column in columns["y"].items()])
 
         def read() -> Training:
-            return Training.of_target(X, target, sample_weight, self.feature_kinds, self.reading)
+            if is_dask(X):
+                return self._on_cluster(X, {"y": y}, sample_weight, deadline, make)
+            return Training.of_target(X, target_of(*several), sample_weight, self.feature_kinds, self.reading)
 
         objective = JointErrors() if weights is None else RowCosts()
-        self._fit(X, read, groups, cv_groups, objective, Deadline(self.time_limit))
-        self.classes_, self.outputs_ = target.classes, outputs
+        training = self._fit(X, read, groups, cv_groups, objective, deadline)
+        self.classes_ = training.target.classes
+        (self.outputs_,) = found
         return self
 
     def _positions(self, y: Any) -> npt.NDArray[Any]:
@@ -341,6 +361,10 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
             arrays.
         """
         if is_dask(X):
+            if "outputs_" in vars(self):
+                raise ValueError(
+                    "predict_proba of several targets needs rows in memory; compute X first, or parts of it."
+                )
             return self._lazily(X, "predict_proba")  # type: ignore[no-any-return]
         rule = self.apply(X)
         outputs: JointClasses | None = vars(self).get("outputs_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -116,14 +116,15 @@ class OptimalPolicyTree(OptimalTreeBase):
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
-            numpy, pandas, polars or pyarrow.
+            numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
+            relation, a lazy frame, or a Dask frame.
         treatment : array of shape (n_samples,), optional
             The action that was taken.
         outcome : array of float, shape (n_samples,), optional
             What came of it; more is better.
         rewards : array or data frame, shape (n_samples, n_actions), optional
             In place of those: what each action would bring each row. Actions are the names of the columns, or their
-            numbers.
+            numbers. Names of columns of ``X`` where rows stay where they are; of a Dask frame also another one.
         propensity : array or classifier, optional
             The chance of the action that was taken, of shape (n_samples,) or (n_samples, n_actions); or what estimates
             it from ``X``. By default a logistic regression.
@@ -145,10 +146,12 @@ class OptimalPolicyTree(OptimalTreeBase):
         if is_elsewhere(X):
             if treatment is not None or outcome is not None or propensity is not None or outcome_model is not None:
                 raise ValueError(
-                    "Rows on disk have rewards by name, in omtree.scan(..., target=[...]); make these of treatment and "
-                    "outcome first, or load the rows."
+                    "Rows on disk or on a cluster have rewards by name, on disk in omtree.scan(..., target=[...]); "
+                    "make these of treatment and outcome first, or load the rows."
                 )
-            return self._fit_elsewhere(X, rewards, sample_weight, groups, deadline)
+            if is_dask(X):
+                return self._fit_on_cluster(X, rewards, sample_weight, groups, deadline)
+            return self._fit_scanned(X, rewards, sample_weight, groups, deadline)
         target, scores, known = self._target(
             X, treatment, outcome, rewards, propensity, outcome_model, sample_weight, None
         )
@@ -169,10 +172,40 @@ class OptimalPolicyTree(OptimalTreeBase):
         self.value_ = self._value(X, target, training.weight, known, f"{how}, {self._estimated(known)}")
         return self
 
-    def _fit_elsewhere(self, X: Any, rewards: Any, sample_weight: Any, groups: Any, deadline: Deadline) -> Self:
+    def _fit_on_cluster(self, X: Any, rewards: Any, sample_weight: Any, groups: Any, deadline: Deadline) -> Self:
+        """Fit to a Dask frame, of which the rewards come here."""
+        if rewards is None:
+            raise ValueError("A policy for a Dask frame is fitted to rewards: names of its columns, or a Dask frame.")
+        values: list[PolicyValue] = []
+
+        def make(columns: Mapping[str, Any], weight: FloatArray) -> Target:
+            found, actions = _given(columns["rewards"], None)
+            return Target.of_actions(actions, found)
+
+        def look(training: Training, outcome: Outcome) -> None:
+            samples = training.coded(outcome.problem.table.features)
+            rules, tree = outcome.rules, outcome.tree if self.structure == "tree" else None
+            codes = samples.codes(rules.features, set(range(len(rules.features))))
+            owner = rules.assign(codes) if tree is None else tree.apply(codes)
+            said = np.array([rule.label for rule in rules])[owner]
+            target, how = samples.target, "those it was fitted to, rewards as given"
+            assert target.rewards is not None
+            values.append(
+                PolicyValue.of(target.rewards, said, samples.weight, target.classes.tolist(), None, how),
+            )
+
+        def read() -> Training:
+            return self._on_cluster(X, {"rewards": rewards}, sample_weight, deadline, make)
+
+        training = self._fit(X, read, groups, None, Regret(), deadline, look=look)
+        self.actions_ = training.target.classes
+        (self.value_,) = values
+        assert training.target.rewards is not None
+        self.scores_ = PolicyScores(training.target.rewards)
+        return self
+
+    def _fit_scanned(self, X: Any, rewards: Any, sample_weight: Any, groups: Any, deadline: Deadline) -> Self:
         """Fit to rows on disk."""
-        if is_dask(X):
-            raise ValueError("OptimalPolicyTree takes rows in memory or on disk, not on a cluster; load them.")
         known: list[PolicyValue] = []
 
         def look(training: Training, outcome: Outcome) -> None:
@@ -190,7 +223,7 @@ class OptimalPolicyTree(OptimalTreeBase):
                 known.append(PolicyValue.of_batches(batches, training.target.classes.tolist(), how))
 
         def read() -> Training:
-            return self._elsewhere(X, rewards, sample_weight, groups, deadline)
+            return self._scanned(X, rewards, sample_weight, groups, deadline)
 
         training = self._fit(X, read, groups, None, Regret(), deadline, look=look)
         self.actions_ = training.target.classes
@@ -212,7 +245,10 @@ class OptimalPolicyTree(OptimalTreeBase):
         Returns
         -------
         array of shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict")  # type: ignore[no-any-return]
         rule = self.apply(X)
         return np.asarray(self.actions_[np.array([rule.label for rule in self.rules_])[rule]])
 
@@ -226,7 +262,10 @@ class OptimalPolicyTree(OptimalTreeBase):
         Returns
         -------
         array of float, shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict_value")  # type: ignore[no-any-return]
         rule = self.apply(X)
         return np.array([each.values[each.label] for each in self.rules_])[rule]
 

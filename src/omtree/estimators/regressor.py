@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,10 +20,11 @@ from omtree.objectives.lines import Lines
 from omtree.objectives.squares import Squares
 from omtree.sources.answered import answered
 from omtree.sources.cluster.frames import is_dask
-from omtree.sources.leaf_columns import with_lines
+from omtree.sources.disk.scan import is_scan
+from omtree.sources.leaf_columns import gathered_columns, with_lines
 from omtree.sources.samples import Training
-from omtree.sources.several import NumberTargets, check_output_weights, several_columns
-from omtree.sources.target import check_weights
+from omtree.sources.several import NumberTargets, check_output_weights, several_columns, several_names
+from omtree.sources.target import Target, check_weights
 
 
 @estimator
@@ -163,22 +164,44 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         if not is_elsewhere(X):
             by_row = (sample_weight, groups, cv_groups)
             (X, y, sample_weight, groups, cv_groups), note = answered(X, y, *by_row, cv=self.cv)
-            several = several_columns(y)
-            if several is not None:
-                self._check_leaves("several targets")
-                return self._fit_several(several, X, sample_weight, groups, cv_groups)
+        several = several_names(X, y) if is_dask(X) else None if is_scan(X) else several_columns(y)
+        if several is not None:
+            self._check_leaves("several targets")
+            return self._fit_several(several, X, y, sample_weight, groups, cv_groups)
         objective = self._objective()
         deadline = Deadline(self.time_limit)
-        if is_elsewhere(X):
-            self._check_leaves("rows on disk or on a cluster")
+        if is_scan(X):
+            self._check_leaves("rows on disk")
+        lines = isinstance(objective, Lines)
 
         def read() -> Training:
-            if is_elsewhere(X):
-                return self._elsewhere(X, y, sample_weight, groups, deadline)
+            if is_scan(X):
+                return self._scanned(X, y, sample_weight, groups, deadline)
+            if is_dask(X):
+                wanted = self.leaf_columns
+
+                def make(columns: Mapping[str, Any], weight: FloatArray) -> Target:
+                    target = Target.of_numbers(columns["y"].iloc[:, 0])
+                    if not lines:
+                        return target
+                    names = [
+                        name
+                        for name in X.columns
+                        if name not in [own for own in (y, sample_weight) if isinstance(own, str)]
+                    ]
+                    known = gathered_columns(columns["X"], names)
+                    return self._with_lines(Training(known, target, weight, weight, float(weight.sum()))).target
+
+                return self._on_cluster(
+                    X,
+                    {"y": y},
+                    sample_weight,
+                    deadline,
+                    make,
+                    beside=lambda numeric: [name for name in numeric if lines and (wanted is None or name in wanted)],
+                )
             training = Training.of_numbers(X, y, sample_weight, self.feature_kinds, self.reading)
-            if not isinstance(objective, Lines):
-                return training
-            return with_lines(training, self.leaf_columns, self.leaf_slopes == "all", self.ridge)
+            return self._with_lines(training) if lines else training
 
         self._fit(X, read, groups, cv_groups, objective, deadline)
         self.notes_ += [note] if note else []
@@ -189,6 +212,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
         self,
         several: tuple[list[str], list[npt.NDArray[Any]]],
         X: Any,
+        y: Any,
         sample_weight: Any,
         groups: Any,
         cv_groups: Any,
@@ -202,15 +226,29 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
             if constraint.level == "sample" or isinstance(constraint, Monotone):
                 raise ValueError(f"{constraint.title} goes with one target, and y has {len(several[0])}; leave it out.")
         asked = check_output_weights(self.output_weights, len(several[0]))
-        weight = check_weights(sample_weight, len(several[1][0]))
-        outputs, target = NumberTargets.of(*several, asked, weight)
+        found: list[NumberTargets] = []
+        deadline = Deadline(self.time_limit)
+
+        def target_of(names: list[str], columns: list[npt.NDArray[Any]], weight: FloatArray) -> Target:
+            outputs, target = NumberTargets.of(names, columns, asked, weight)
+            found.append(outputs)
+            return target
+
+        def make(columns: Mapping[str, Any], weight: FloatArray) -> Target:
+            return target_of(several[0], [column.to_numpy() for _, column in columns["y"].items()], weight)
 
         def read() -> Training:
+            if is_dask(X):
+                return self._on_cluster(X, {"y": y}, sample_weight, deadline, make)
+            target = target_of(*several, check_weights(sample_weight, len(several[1][0])))
             return Training.of_target(X, target, sample_weight, self.feature_kinds, self.reading)
 
-        self._fit(X, read, groups, cv_groups, Squares(), Deadline(self.time_limit))
-        self.outputs_ = outputs
+        self._fit(X, read, groups, cv_groups, Squares(), deadline)
+        (self.outputs_,) = found
         return self
+
+    def _with_lines(self, training: Training) -> Training:
+        return with_lines(training, self.leaf_columns, self.leaf_slopes == "all", self.ridge)
 
     def _check_leaves(self, what: str) -> None:
         if self.leaves == "linear":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy.typing as npt
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.estimators.base import OptimalTreeBase
-from omtree.estimators.new_rows import is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, parameter
 from omtree.model.expectation import EXPLAINED
 from omtree.model.survival_curve import StepFunction, SurvivalCurve
@@ -19,6 +19,7 @@ from omtree.objectives import Objective
 from omtree.objectives.hazard import Hazard
 from omtree.objectives.logrank import LogRank
 from omtree.sources.cluster.frames import is_dask
+from omtree.sources.disk.scan import is_scan
 from omtree.sources.lifetimes import Lifetimes, read_lifetimes
 from omtree.sources.samples import Training
 from omtree.sources.target import Target, check_weights
@@ -96,11 +97,12 @@ class OptimalSurvivalTree(OptimalTreeBase):
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
-            numpy, pandas, polars or pyarrow.
+            numpy, pandas, polars or pyarrow; or rows that stay where they are: what `omtree.scan` gives, a DuckDB
+            relation, a lazy frame, or a Dask frame.
         y : structured array of shape (n_samples,), optional
             A boolean field, whether the event was seen, and a field of times, as scikit-survival has them.
         time, event : arrays of shape (n_samples,), optional
-            In place of `y`.
+            In place of `y`; names of columns where rows stay where they are.
         entry : array of float, shape (n_samples,), optional
             From when on each row was seen, where that is not from the beginning (left truncation).
         sample_weight : array of shape (n_samples,), optional
@@ -115,8 +117,10 @@ class OptimalSurvivalTree(OptimalTreeBase):
         """
         check_parameters(type(self), vars(self))
         deadline = Deadline(self.time_limit)
-        if is_elsewhere(X):
-            return self._fit_elsewhere(X, y, time, event, entry, sample_weight, groups, deadline)
+        if is_scan(X):
+            return self._fit_scanned(X, y, time, event, entry, sample_weight, groups, deadline)
+        if is_dask(X):
+            return self._fit_on_cluster(X, y, time, event, entry, sample_weight, groups, deadline)
         times, events, started = read_lifetimes(y, time, event, entry)
         weight = check_weights(sample_weight, len(times))
         target = Target.of_lifetimes(Lifetimes.of(times, events, started, weight))
@@ -128,12 +132,34 @@ class OptimalSurvivalTree(OptimalTreeBase):
         self.event_times_ = np.unique(times[events & (weight > 0)])
         return self
 
-    def _fit_elsewhere(
+    def _fit_on_cluster(
+        self, X: Any, y: Any, time: Any, event: Any, entry: Any, sample_weight: Any, groups: Any, deadline: Deadline
+    ) -> Self:
+        """Fit to a Dask frame, whose times come here."""
+        if y is not None or time is None or event is None:
+            raise ValueError(
+                "Of a Dask frame time= and event= are columns, by name or as Dask series; give both, not y."
+            )
+        given = {"time": time, "event": event} | ({} if entry is None else {"entry": entry})
+
+        moments: list[FloatArray] = []
+
+        def make(columns: Mapping[str, Any], weight: FloatArray) -> Target:
+            times, events, started = read_lifetimes(None, *(columns.get(name) for name in ("time", "event", "entry")))
+            moments.append(np.unique(times[events & (weight > 0)]))
+            return Target.of_lifetimes(Lifetimes.of(times, events, started, weight))
+
+        def read() -> Training:
+            return self._on_cluster(X, given, sample_weight, deadline, make)
+
+        self._fit(X, read, groups, None, self._objective(), deadline)
+        (self.event_times_,) = moments
+        return self
+
+    def _fit_scanned(
         self, X: Any, y: Any, time: Any, event: Any, entry: Any, sample_weight: Any, groups: Any, deadline: Deadline
     ) -> Self:
         """Fit to rows on disk."""
-        if is_dask(X):
-            raise ValueError("OptimalSurvivalTree takes rows in memory or on disk, not on a cluster; load them.")
         if entry is not None:
             raise ValueError("entry needs rows in memory; leave it out, or load the rows.")
         if (time is None) != (event is None) or (time is not None and y is not None):
@@ -141,7 +167,7 @@ class OptimalSurvivalTree(OptimalTreeBase):
         names = y if time is None else [time, event]
         self._fit(
             X,
-            lambda: self._elsewhere(X, names, sample_weight, groups, deadline),
+            lambda: self._scanned(X, names, sample_weight, groups, deadline),
             groups,
             None,
             self._objective(),
@@ -164,7 +190,10 @@ class OptimalSurvivalTree(OptimalTreeBase):
         Returns
         -------
         array of float, shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict")  # type: ignore[no-any-return]
         return self._numbers(X)
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> npt.NDArray[Any]:
@@ -215,7 +244,10 @@ class OptimalSurvivalTree(OptimalTreeBase):
         Returns
         -------
         array of float, shape (n_samples,)
+            A lazy series where X is a Dask frame.
         """
+        if is_dask(X):
+            return self._lazily(X, "predict_median")  # type: ignore[no-any-return]
         return np.array([curve.median for curve in self._curves])[self.apply(X)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -76,7 +76,8 @@ class SurvivalCurve:
         inside = (survival > 0) & (survival < 1)
         logarithm = np.log(np.where(inside, survival, 0.5))
         half = Z95 * np.sqrt(np.where(inside, variance, 0.0)) / np.abs(logarithm)
-        low = np.where(inside, survival ** np.exp(half), survival)
+        with np.errstate(over="ignore"):  # the interval of very few events reaches down to zero
+            low = np.where(inside, survival ** np.exp(half), survival)
         high = np.where(inside, survival ** np.exp(-half), survival)
         return low, high
 

@@ -57,6 +57,23 @@ class LeafColumns:
         return f"a line along {'all' if self.together else 'one'} of {', '.join(self.names)} in every leaf"
 
 
+def gathered_columns(frame: Any, names: Sequence[str]) -> Columns:
+    """Columns of these names, of which a frame of pandas holds some that are numeric; the others are of no use here.
+
+    >>> import pandas as pd
+    >>> columns = gathered_columns(pd.DataFrame({"age": [30, 40]}), ["city", "age"])
+    >>> [(column.name, column.kind, column.values.tolist()) for column in columns]
+    [('city', 'nominal', []), ('age', 'numeric', [30.0, 40.0])]
+    """
+
+    def column(name: str) -> Column:
+        if name not in frame:
+            return Column(name, "nominal", np.empty(0, dtype=np.int32), False, ())
+        return Column(name, "numeric", frame[name].to_numpy(dtype=np.float64, na_value=np.nan), False)
+
+    return Columns(tuple(column(name) for name in names), len(frame))
+
+
 def with_lines(training: Training, wanted: Sequence[str] | None, together: bool, ridge: float) -> Training:
     """The samples with the columns that lines may go along; by default those that alone explain most of the target."""
     columns = training.columns

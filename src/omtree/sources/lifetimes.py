@@ -55,7 +55,8 @@ class Lifetimes:
     @property
     def own_loss(self) -> FloatArray:
         """Half the deviance of each sample at the hazard of all."""
-        logarithm = np.log(np.where(self.events, self.exposure, 1.0))
+        # An event before the hazard begins is one of weight zero.
+        logarithm = np.log(np.where(self.events & (self.exposure > 0), self.exposure, 1.0))
         return np.asarray(self.exposure - self.events - logarithm)
 
 

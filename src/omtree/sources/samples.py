@@ -18,7 +18,7 @@ from omtree.data.column import Columns
 from omtree.data.parsing.reading import Reading
 from omtree.data.parsing.understand import understand
 from omtree.data.table import CodeArray, Feature, FloatArray, Table
-from omtree.sources.target import Target, check_weights, class_scale
+from omtree.sources.target import Target, check_weights, weigh_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +66,11 @@ class Training:
         read = Target.of_classes(y, positive, costs, class_order)
         columns, target, weight = _read(X, read, sample_weight, feature_kinds, reading)
         totals = np.bincount(target.labels, weights=weight, minlength=len(target.classes)).astype(np.float64)
-        scale = class_scale(class_weight, target.classes, totals)
-        if np.count_nonzero(totals * scale) < 2:
-            raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
+        scale, total = weigh_classes(class_weight, target.classes, totals)
         row_weight = None if sample_weight is None else weight
-        if class_weight is not None:
+        if scale is not None:
             weight = weight * scale[target.labels]
-        total = float((totals * scale).sum())
-        return cls(columns, target, row_weight, weight, total, class_scale=None if class_weight is None else scale)
+        return cls(columns, target, row_weight, weight, total, class_scale=scale)
 
     @classmethod
     def of_numbers(

@@ -39,6 +39,12 @@ def several_columns(y: Any) -> tuple[list[str], list[npt.NDArray[Any]]] | None:
     return [f"y{place}" for place in range(cells.shape[1])], [np.ascontiguousarray(column) for column in cells.T]
 
 
+def several_names(X: Any, y: Any) -> tuple[list[str], list[npt.NDArray[Any]]] | None:
+    """The same of a `y` for a Dask frame: names of its columns, or another such frame; the columns stay there."""
+    names = y if isinstance(y, (list, tuple)) else getattr(y, "columns", ())
+    return ([str(name) for name in names], []) if len(names) > 1 else None
+
+
 def check_output_weights(weights: Any, n_targets: int) -> FloatArray | None:
     """What the losses of the targets are multiplied by, checked; None where that is left open."""
     if weights is None:

@@ -290,6 +290,16 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     return weight
 
 
+def weigh_classes(
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None, classes: npt.NDArray[Any], totals: FloatArray
+) -> tuple[FloatArray | None, float]:
+    """What the sample weights of each class are multiplied by, None for nothing, and the weight of all samples then."""
+    scale = class_scale(class_weight, classes, totals)
+    if np.count_nonzero(totals * scale) < 2:
+        raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
+    return None if class_weight is None else scale, float((totals * scale).sum())
+
+
 def class_scale(
     class_weight: Mapping[Any, float] | Literal["balanced"] | None, classes: npt.NDArray[Any], totals: FloatArray
 ) -> FloatArray:

@@ -9,53 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.dask_tables import on_dask, random_frame, same_model
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.constraints import MinConfidence, Recall, StatisticalParity
 from omtree.fit import thresholds
-from omtree.sources.cluster import cluster_facts, cluster_samples
+from omtree.sources.cluster import cluster_facts, gathered_target
 from omtree.sources.cluster.cluster_counts import DaskCounts
 from omtree.sources.cluster.frames import Cluster
 
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
-
-
-def random_frame(seed, n_rows=900):
-    """Columns of every type, with missing cells, labels of three classes and weights of which some are zero."""
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "many": rng.normal(size=n_rows),
-            "few": rng.integers(0, 5, n_rows),
-            "text": rng.choice(["red", "blue", "green", None], n_rows),
-            "flag": rng.choice([True, False], n_rows),
-            "holes": np.where(rng.random(n_rows) < 0.1, np.nan, rng.exponential(size=n_rows)),
-            "size": pd.Categorical(rng.choice(["S", "M", "L"], n_rows), ["S", "M", "L"], ordered=True),
-            "constant": 1.0,
-        }
-    )
-    high = (frame["many"] > 0.3) & (frame["text"] == "red") | (frame["holes"] > 1)
-    label = pd.Series(np.where(high, "high", np.where(frame["few"] > 3, "middle", "low")), name="label")
-    label = label.where(rng.random(n_rows) > 0.1, "low")
-    return frame, label, pd.Series(rng.integers(0, 4, n_rows), name="weight")
-
-
-def on_dask(*parts, npartitions=5):
-    """The same rows as Dask frames with the same partitions."""
-    whole = dd.from_pandas(pd.concat(parts, axis=1), npartitions=npartitions)
-    frame, *series = parts
-    return whole[list(frame.columns)], *(whole[each.name] for each in series)
-
-
-def same_model(found, expected):
-    """Whether two models are one, to the last digit."""
-    assert found.certificate_.value == expected.certificate_.value
-    assert found.certificate_.bound == expected.certificate_.bound
-    assert found.certificate_.status == expected.certificate_.status == "optimal"
-    assert found.certificate_.search_space == expected.certificate_.search_space
-    assert [rule.conditions for rule in found.rules_] == [rule.conditions for rule in expected.rules_]
-    assert [rule.class_weights for rule in found.rules_] == [rule.class_weights for rule in expected.rules_]
-    assert str(found.tree_) == str(expected.tree_)
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +234,7 @@ def test_a_worker_that_dies_takes_no_gathered_rows_with_it(monkeypatch):
 @pytest.mark.filterwarnings("ignore:Columns that cannot tell")
 def test_rows_that_are_too_many_here_are_refused_in_a_sentence(monkeypatch):
     """Where the coded rows would not fit into the memory of the driver, that is said before the search."""
-    monkeypatch.setattr(cluster_samples, "usable_memory", lambda: 10_000)
+    monkeypatch.setattr(gathered_target, "usable_memory", lambda: 10_000)
     frame, label, _ = random_frame(5)
     X, y = on_dask(frame, label)
     options = {"binning": "quantile", "max_depth": 2}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -15,10 +15,11 @@ from omtree.data.columns import read_columns
 from omtree.data.kind_choices import KindChoice, kind_choices
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.sources.cluster.cluster_facts import WEIGHT, Facts, add_facts, facts_of
+from omtree.sources.cluster.cluster_facts import Facts, add_facts, facts_of
 from omtree.sources.cluster.cluster_samples import DaskTraining
 from omtree.sources.cluster.frames import Cluster, partitions
-from omtree.sources.target import Target, class_scale, encode_labels
+from omtree.sources.cluster.gathered_target import MakeTarget, gather_target
+from omtree.sources.target import Target, encode_labels, weigh_classes
 
 #: Labels are coded in two bytes.
 MAX_CLASSES = 1 << 16
@@ -26,10 +27,12 @@ MAX_CLASSES = 1 << 16
 
 def on_cluster(
     X: Any,
-    y: Any,
+    given: Mapping[str, Any],
     sample_weight: Any,
     *,
-    numbers: bool,
+    make: MakeTarget | None = None,
+    beside: Callable[[Sequence[str]], Sequence[str]] = lambda numeric: (),
+    of_classes: bool = True,
     class_weight: Mapping[Any, float] | Literal["balanced"] | None,
     feature_kinds: Mapping[Any, KindChoice] | None,
     deadline: Deadline,
@@ -39,49 +42,62 @@ def on_cluster(
     Parameters
     ----------
     X : dask.dataframe.DataFrame
-    y : dask.dataframe.Series or str
-        With the partitions of X, or the name of a column of X.
-    sample_weight : the same, optional
-    numbers : bool
-        Whether the target is a number.
+    given : mapping of str to dask.dataframe.Series, dask.dataframe.DataFrame, str or sequence of str
+        What the target is made of: with the partitions of X, or names of columns of X.
+    sample_weight : a series or a name, optional
+    make : callable or None
+        Makes the target of what was given, which is gathered for it; None where that is the class of each row.
+    beside : callable
+        Which of the numeric columns of X `make` needs as well, as its frame ``"X"``.
+    of_classes : bool
+        Whether rows have classes, of which a model needs two.
     class_weight, feature_kinds
         As the estimators have them.
     deadline : Deadline
     """
     cluster = Cluster()
-    X, labels = _column_of(X, y, "y")
+    columns, named = {}, []
+    for what, own in given.items():
+        columns[what], names = _columns_of(X, own, what, one=make is None)
+        named += names
     weights = None
     if sample_weight is not None:
-        X, weights = _column_of(X, sample_weight, "sample_weight")
+        (weights,), names = _columns_of(X, sample_weight, "sample_weight", one=True)
+        named += names
+    X = X.drop(columns=named)
     names = [str(name) for name in X.columns]
     if len(set(names)) < len(names) or any(not isinstance(name, str) for name in X.columns):
         raise ValueError("The columns of a Dask frame need different names, all of them text.")
     if not names:
         raise ValueError("X has no columns to predict from; give it at least one.")
-    if numbers:
-        _check_numeric(labels)
     kinds = {names[place]: choice for place, choice in kind_choices(feature_kinds, names).items()}
     numeric = tuple(name for name in names if _is_numeric(X.dtypes[name], name, kinds.get(name)))
+    gathered = None
     with deadline.outside():
+        if make is None:
+            (labels,) = columns["y"]
+        else:
+            more = [X[name] for name in beside(numeric)]
+            gathered = gather_target(cluster, {**columns, "X": more}, weights, len(names), make)
+            labels = gathered.labels
+        numbers = gathered is not None and gathered.target.is_number
         tasks = cluster.tasks(facts_of, partitions(X, labels, weights), numeric, numbers)
         facts: Facts = cluster.add_up(tasks, add_facts)
     _check_weights(facts)
     none: FloatArray = np.empty(0)
-    if numbers:
-        if facts.no_label:
-            raise ValueError("y contains NaN or infinite targets; drop those rows or give them a number.")
-        classes, total, scale = none, facts.labels[WEIGHT], None
+    scale: FloatArray | None = None
+    if gathered is None:
+        target = Target(_classes(facts, labels), np.empty(0, dtype=np.intp), none)
+        totals = np.array([facts.labels[label] for label in target.classes.tolist()])
     else:
-        classes = _classes(facts, labels)
-        totals = np.array([facts.labels[label] for label in classes.tolist()])
-        by_class = class_scale(class_weight, classes, totals)
-        if np.count_nonzero(totals * by_class) < 2:
-            raise ValueError("y has only one class (of positive weight); a classifier needs at least two classes.")
-        total, scale = float((totals * by_class).sum()), None if class_weight is None else by_class
-    columns = tuple(_column(name, facts, X[name], kinds.get(name)) for name in names)
+        target, total = gathered.target, float(gathered.weight.sum())
+        totals = np.bincount(target.labels, weights=gathered.weight, minlength=len(target.classes)).astype(np.float64)
+    if of_classes:
+        scale, total = weigh_classes(class_weight, target.classes, totals)
+    read = tuple(_column(name, facts, X[name], kinds.get(name)) for name in names)
     return DaskTraining(
-        Columns(columns, sum(facts.rows)),
-        Target(classes, np.empty(0, dtype=np.intp), none),
+        Columns(read, sum(facts.rows)),
+        target,
         None if weights is None else none,
         none,
         total,
@@ -97,19 +113,22 @@ def on_cluster(
     )
 
 
-def _column_of(X: Any, given: Any, what: str) -> tuple[Any, Any]:
-    """A series beside X, or a column of X by its name and X without it."""
-    if isinstance(given, str):
-        if given not in X.columns:
-            raise ValueError(f"{what} names the column {given!r}, which X does not have.")
-        return X.drop(columns=[given]), X[given]
-    if not hasattr(given, "to_delayed") or getattr(given, "ndim", 0) != 1:
+def _columns_of(X: Any, given: Any, what: str, one: bool = False) -> tuple[list[Any], list[str]]:
+    """Series beside X, or columns of X by their names, and these names."""
+    names = [given] if isinstance(given, str) else given
+    if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
+        unknown = [name for name in names if name not in X.columns]
+        if unknown:
+            raise ValueError(f"{what} names the column {unknown[0]!r}, which X does not have.")
+        if not (one and len(names) > 1):
+            return [X[name] for name in names], list(names)
+    if (one and getattr(given, "ndim", 0) != 1) or not hasattr(given, "to_delayed"):
         raise ValueError(f"{what} must be a Dask series, or the name of a column of X, when X is a Dask frame.")
     if given.npartitions != X.npartitions:
         raise ValueError(
             f"X has {X.npartitions} partitions and {what} has {given.npartitions}; make them from the same Dask frame."
         )
-    return X, given
+    return [given] if given.ndim == 1 else [given[name] for name in given.columns], []
 
 
 def _is_numeric(dtype: Any, name: str, choice: KindChoice | None) -> bool:
@@ -121,13 +140,6 @@ def _is_numeric(dtype: Any, name: str, choice: KindChoice | None) -> bool:
     if is_complex_dtype(dtype):
         raise ValueError(f"Complex data not supported (column {name!r}).")
     return is_numeric_dtype(dtype) and not is_bool_dtype(dtype) and choice in (None, "numeric")
-
-
-def _check_numeric(labels: Any) -> None:
-    from pandas.api.types import is_complex_dtype, is_numeric_dtype
-
-    if not is_numeric_dtype(labels.dtype) or is_complex_dtype(labels.dtype):
-        raise ValueError("y has targets that are not numbers; a regressor needs numbers.")
 
 
 def _check_weights(facts: Facts) -> None:

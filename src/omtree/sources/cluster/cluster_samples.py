@@ -23,6 +23,7 @@ from omtree.sources.cluster.cluster_counts import DaskCounts
 from omtree.sources.cluster.cluster_facts import SUM, WEIGHT, Facts, add_facts, facts_of
 from omtree.sources.cluster.cluster_quantiles import DaskNumbers
 from omtree.sources.cluster.frames import Cluster, partitions
+from omtree.sources.cluster.gathered_target import check_room
 from omtree.sources.cluster.parts import (
     CodedPart,
     Coding,
@@ -34,14 +35,10 @@ from omtree.sources.cluster.parts import (
     merge_part,
     n_rows_of,
     take,
-    targets_of,
 )
 from omtree.sources.counts import Counts, ScaledCounts
-from omtree.sources.disk.rows import TABLE_SHARE
-from omtree.sources.disk.scan import usable_memory
 from omtree.sources.distant import CountedTraining, DistantTraining
 from omtree.sources.samples import Training
-from omtree.sources.target import Target
 
 #: Columns whose quantiles are looked for at the same time.
 _AT_ONCE = 8
@@ -49,7 +46,7 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, eq=False)
 class DaskTraining(DistantTraining):
-    """Samples on a cluster; the arrays of a `Training` are empty here.
+    """Samples on a cluster; the arrays of a `Training` are empty here, but for a target that was gathered.
 
     Attributes
     ----------
@@ -57,6 +54,7 @@ class DaskTraining(DistantTraining):
     frame : dask.dataframe.DataFrame
         The columns to predict from.
     labels : dask.dataframe.Series
+        The classes, or what stands for a target that was gathered.
     row_weights : dask.dataframe.Series or None
     facts : Facts
     numeric : tuple of str
@@ -75,6 +73,11 @@ class DaskTraining(DistantTraining):
 
     def __len__(self) -> int:
         return sum(self.facts.rows)
+
+    @property
+    def _gathered_target(self) -> bool:
+        """Whether the target is in memory here, row by row."""
+        return len(self.target) > 0
 
     def close(self) -> None:
         """Let go of the coded rows."""
@@ -180,7 +183,11 @@ class DaskTraining(DistantTraining):
         frame = pd.concat([part for part, _, _ in found], ignore_index=True)
         read = read_columns(frame, self.kinds, training=False)
         columns = tuple(_as_before(column, own) for column, own in zip(self.columns, read, strict=True))
-        target = self._target(np.concatenate([self._labels(part) for _, part, _ in found]))
+        if self._gathered_target:
+            target = self.target.take(chosen)
+        else:
+            labels = np.concatenate([label_codes(part, self.target.classes) for _, part, _ in found])
+            target = replace(self.target, labels=labels.astype(np.intp))
         row_weight = None
         if self.row_weights is not None:
             row_weight = np.concatenate([part.to_numpy(dtype=np.float64) for _, _, part in found])
@@ -194,28 +201,18 @@ class DaskTraining(DistantTraining):
         }
         return Training(Columns(columns, len(target)), target, row_weight, weight, total, groups, self.class_scale)
 
-    def _labels(self, part: Any) -> npt.NDArray[Any]:
-        return targets_of(part) if self.target.is_number else label_codes(part, self.target.classes)
-
-    def _target(self, labels: npt.NDArray[Any]) -> Target:
-        if self.target.is_number:
-            return replace(self.target, values=labels)
-        return replace(self.target, labels=labels.astype(np.intp))
-
     def _code(self, features: tuple[Feature, ...]) -> Training:
         """The samples behind a source of counts: each worker codes its partitions once and keeps them.
 
-        The targets of a regression are no counts: the coded samples come here.
+        Those of a target that was gathered come here, coded.
         """
         names = [feature.name for feature in features]
         own = tuple(replace(feature, column=place) for place, feature in enumerate(features))
         kinds = {name: self.kinds[name] for name in names if name in self.kinds}
-        if self.target.is_number:
-            self._check_room(len(self), 2 * len(features) + 80)
-        coding = Coding(own, kinds, self.target, self.groups)
+        coding = Coding(own, kinds, self.groups, None if self._gathered_target else self.target.classes)
         tasks = self.cluster.tasks(code_part, self._parts([*names, *(set(self.groups) - set(names))]), coding)
         parts = self.cluster.keep(tasks)
-        if self.target.is_number:
+        if self._gathered_target:
             return self._training(features, self.cluster.add_up(parts, join_parts))
         totals = np.array([self.facts.labels.get(label, 0.0) for label in self.target.classes.tolist()])
         n_codes = [feature.n_codes for feature in features] + [len(own.levels) for own in self.groups.values()]
@@ -247,22 +244,15 @@ class DaskTraining(DistantTraining):
         with self.deadline.outside():
             merged = self.cluster.keep(self.cluster.tasks(merge_part, parts, every_code))
             n_rows = sum(self.cluster.result(self.cluster.tasks(n_rows_of, merged)))
-            self._check_room(n_rows, 5 * len(features) + 16 * len(self.target.classes) + 100)
+            check_room(n_rows, 5 * len(features) + 16 * len(self.target.classes) + 100)
             return self._training(features, self.cluster.add_up(merged, add_merged))
-
-    def _check_room(self, n_rows: int, row_bytes: int) -> None:
-        """Complain where so many rows, with all that a search makes of them, are too many for the memory here."""
-        if n_rows * row_bytes > TABLE_SHARE * usable_memory():
-            raise ValueError(
-                f"This fit needs the coded rows in memory here, about {n_rows * row_bytes / 1e9:.1f} GB, which is too "
-                "much; use fewer columns or bins, or what joint counts decide: trees without constraints, with "
-                "objective='error', 'balanced_error', 'gini' or 'entropy'."
-            )
 
     def _training(self, features: tuple[Feature, ...], part: CodedPart) -> Training:
         """Coded rows in memory."""
         codes, labels, row_weight = part
-        target = self._target(labels)
+        target = self.target
+        if not self._gathered_target:
+            target = replace(target, labels=labels.astype(np.intp))
         weight = np.ones(len(labels)) if row_weight is None else row_weight
         if self.class_scale is not None:
             weight = weight * self.class_scale[target.labels]

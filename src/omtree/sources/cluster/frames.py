@@ -100,7 +100,8 @@ def predict_lazily(model: Any, X: Any, method: str) -> Any:
     ----------
     model : estimator
     X : dask.dataframe.DataFrame
-    method : {"apply", "predict", "predict_proba"}
+    method : str
+        One that gives a number or an answer for every row, or a row of them.
     """
     light = copy.copy(model)
     # The trees of other sizes have nothing to say here, and finding them takes time.
@@ -112,9 +113,14 @@ def predict_lazily(model: Any, X: Any, method: str) -> Any:
 def _no_answers(model: Any, method: str) -> Any:
     if method == "apply":
         return np.empty(0, dtype=np.intp)
+    outputs = getattr(model, "outputs_", None)
     if method == "predict_proba":
         return np.empty((0, len(model.classes_)))
-    return model.classes_[:0] if hasattr(model, "classes_") else np.empty(0)
+    if method == "predict" and outputs is not None:
+        numbers = np.empty((0, len(outputs.names)))
+        return outputs.answers(np.empty(0, dtype=np.intp)) if hasattr(outputs, "answers") else numbers
+    answers = getattr(model, "classes_", getattr(model, "actions_", None))
+    return np.empty(0) if answers is None or method != "predict" else answers[:0]
 
 
 def _predict_part(part: Any, model: Any, method: str) -> Any:
@@ -126,5 +132,6 @@ def _labelled(model: Any, answers: Any, index: Any) -> Any:
     import pandas as pd
 
     if answers.ndim == 2:
-        return pd.DataFrame(answers, index=index, columns=model.classes_)
+        outputs = getattr(model, "outputs_", None)
+        return pd.DataFrame(answers, index=index, columns=model.classes_ if outputs is None else outputs.names)
     return pd.Series(answers, index=index)

@@ -18,12 +18,12 @@ from omtree.data.spill import Block
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.data.wording import text_of
 from omtree.sources.counts import FeatureSets, count_block, joint_size
-from omtree.sources.target import Target
 
 #: A frame, its labels, and its weights or None, as pandas has them.
 Part = tuple[Any, Any, Any]
-#: Codes, labels (or targets) and weights of the rows of a partition; a tuple, so that Dask knows what it takes.
-CodedPart = tuple[CodeArray, npt.NDArray[Any], FloatArray | None]
+#: Codes, labels (zero where these are known elsewhere) and weights of the rows of a partition; a tuple, so that Dask
+#: knows what it takes.
+CodedPart = tuple[CodeArray, npt.NDArray[np.uint16], FloatArray | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +36,16 @@ class Coding:
         By their columns in the frame of a partition.
     kinds : mapping
         What the user says of their columns.
-    target : Target
-        Its classes, where it has any.
     groups : mapping of str to GroupColumn
         Their codes come after those of the features.
+    classes : array or None
+        The labels there are; None where the target is known elsewhere.
     """
 
     features: tuple[Feature, ...]
     kinds: Mapping[Any, KindChoice]
-    target: Target
     groups: Mapping[str, GroupColumn]
+    classes: npt.NDArray[Any] | None
 
 
 def group_codes_of(cells: Any, levels: Sequence[Any]) -> CodeArray:
@@ -78,13 +78,12 @@ def take(part: tuple[Any, Any, Any], places: npt.NDArray[np.int64]) -> tuple[Any
 
 
 def code_part(part: tuple[Any, Any, Any], coding: Coding) -> CodedPart:
-    """The rows of a partition that weigh something; of a numeric target all, as in memory."""
+    """The rows of a partition that weigh something; all of them where their target is known elsewhere, row by row."""
     frame, labels, weights = part
-    numbers = coding.target.is_number
     weight: FloatArray | None = None
     if weights is not None:
         weight = weights.to_numpy(dtype=np.float64)
-        if not numbers:
+        if coding.classes is not None:
             inside = weight > 0
             frame, labels, weight = frame[inside], labels[inside], weight[inside]
     codes = np.empty((len(coding.features) + len(coding.groups), len(frame)), dtype=np.uint8)
@@ -94,12 +93,9 @@ def code_part(part: tuple[Any, Any, Any], coding: Coding) -> CodedPart:
         codes[: len(coding.features)] = encode_rows(columns, coding.features)
     for row, (name, column) in zip(codes[len(coding.features) :], coding.groups.items(), strict=True):
         row[:] = group_codes_of(frame[name], column.levels)
-    return codes, targets_of(labels) if numbers else label_codes(labels, coding.target.classes), weight
-
-
-def targets_of(labels: Any) -> FloatArray:
-    """Numeric targets as floats, missing ones as NaN."""
-    return np.asarray(labels.to_numpy(dtype=np.float64, na_value=np.nan))
+    if coding.classes is None:
+        return codes, np.zeros(len(frame), dtype=np.uint16), weight
+    return codes, label_codes(labels, coding.classes), weight
 
 
 def n_rows_of(part: CodedPart) -> int:
