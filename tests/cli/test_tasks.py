@@ -165,3 +165,19 @@ def test_what_makes_no_sense_is_refused(table: Path, arguments: list[str], words
     code, said = run("fit", str(table), *arguments)
     assert code != 0
     assert words in said
+
+
+def test_monitor_compares_leaves_of_policies_and_survival_trees(table: Path, tmp_path: Path) -> None:
+    """A file that has the true answers as well is no reason to refuse it."""
+    model = str(tmp_path / "model.json")
+    asked = {
+        "survival": ("--time", "days", "--event", "died", "--drop", "given", "--drop", "result", "--drop", "chance"),
+        "policy": ("--treatment", "given", "--outcome", "result", "--propensity", "chance", "--drop", "days"),
+    }
+    for task, options in asked.items():
+        code, said = run("fit", str(table), "--task", task, *options, "--leaves", "2", "--out", model)
+        assert code == 0, said
+        code, said = run("monitor", model, str(table))
+        assert code == 0, said
+        assert "columns and leaves of" in said
+        assert "no alarm" in said

@@ -15,7 +15,7 @@ import pytest
 from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_auc_score
 
 from helpers import shown_models
-from omtree import OptimalTreeClassifier, OptimalTreeRegressor, __version__, load
+from omtree import OptimalSurvivalTree, OptimalTreeClassifier, OptimalTreeRegressor, __version__, load
 from omtree.constraints import Recall, StatisticalParity
 from omtree.papers.card import Evidence, make_card
 from omtree.papers.card_items import ANNEX_IV, TRIPOD
@@ -206,3 +206,56 @@ def test_every_item_names_sections_that_exist():
     for items in (TRIPOD, ANNEX_IV):
         assert len({item for item, *_ in items}) == len(items)
         assert {key for _, _, sections, _ in items for key in sections} <= keys
+
+
+def lifetimes(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Times to an event that depend on age."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.integers(20, 90, n), "sex": rng.choice(["f", "m"], n)})
+    y = np.zeros(n, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(n) < 0.7, rng.exponential(np.where(frame["age"] > 60, 1.0, 4.0)) + 0.01
+    return frame, y
+
+
+def test_a_log_rank_model_shows_its_score_in_training_not_a_deviance() -> None:
+    """The losses of its leaves are no deviances, from which a share saved would be a number that means nothing."""
+    X, y = lifetimes(300, 3)
+    model = OptimalSurvivalTree(max_depth=1, objective="logrank").fit(X, y)
+    score = sum((rule.survival.events - rule.survival.exposure) ** 2 / rule.survival.exposure for rule in model.rules_)
+    said = f"log-rank {score:.4g}"
+    assert said in to_markdown(make_card(model, Evidence()))
+    new, actual = lifetimes(200, 4)
+    tested = to_markdown(make_card(model, Evidence().with_test("new.csv", "ef" * 32, new, actual, {})))
+    assert said in tested
+    assert "explained deviance in training" not in tested
+    plain = OptimalSurvivalTree(max_depth=1).fit(X, y)
+    text = to_markdown(make_card(plain, Evidence().with_test("new.csv", "ef" * 32, new, actual, {})))
+    assert "explained deviance in training" in text
+
+
+def test_figures_in_training_have_the_unit_of_the_model() -> None:
+    """Without new rows the card says the deviance saved, R2 or the share right."""
+    X, y = lifetimes(300, 5)
+    options = {"max_depth": 1, "binning": "quantile"}
+    cards = {
+        "of the deviance": OptimalSurvivalTree(**options).fit(X, y),
+        "R2 0.": OptimalTreeRegressor(**options, leaves="linear").fit(X, y["time"]),
+        "% right": OptimalTreeClassifier(**options).fit(X, y["event"]),
+    }
+    for words, model in cards.items():
+        (line,) = [
+            line for line in to_markdown(make_card(model, Evidence())).splitlines() if "Nothing is known" in line
+        ]
+        assert words in line
+
+
+def test_a_survival_card_by_group_says_how_many_had_the_event() -> None:
+    """Each group has its rows, its events and those that the risks expect."""
+    X, y = lifetimes(300, 6)
+    model = OptimalSurvivalTree(max_depth=1).fit(X, y)
+    new, actual = lifetimes(200, 7)
+    evidence = Evidence().with_test("new.csv", "ef" * 32, new, actual, {"sex": new["sex"].tolist()})
+    text = to_markdown(make_card(model, evidence))
+    for sex in "fm":
+        inside = (new["sex"] == sex).to_numpy()
+        assert f"| {sex} | {inside.sum()} | {actual['event'][inside].sum()} |" in text

@@ -87,6 +87,10 @@ def _perhaps_answered(
     table, rows = read_rows(model, path, options, notes)
     if wanted and target is not None:
         column_of(table, target, "the target", path)
+    if not wanted and (model.rules_.are_actions or model.rules_.are_curves):
+        kind = "policies" if model.rules_.are_actions else "survival trees"
+        notes.append(f"columns and leaves of {kind} are compared here; evaluate the model in Python for the rest")
+        return table, rows, None
     if target is None or target not in table.column_names:
         notes.append(f"{path} has no column with the true answers: nothing is said about accuracy")
         return table, rows, None

@@ -48,7 +48,7 @@ def leads(model: OptimalTreeBase, expectation: Expectation | None = None) -> lis
     measure = model._measure
     return [
         _on_new_rows(expected),
-        _in_training(model.rules_, measure, model.certificate_.unit),
+        in_training(model),
         _without_model(model.rules_, measure, expected),
         _proven(model),
     ]
@@ -180,15 +180,17 @@ def _on_new_rows(expected: Expectation | None) -> Lead:
     return Lead(name, _figure(expected.measure, expected.value.value), words)
 
 
-def _in_training(rules: RuleSet, measure: str, unit: str) -> Lead:
-    if unit == LogRank.unit:
+def in_training(model: OptimalTreeBase) -> Lead:
+    """What the model does on the rows it was fitted to."""
+    rules = model.rules_
+    if model.certificate_.unit == LogRank.unit:
         words = "the sum over the leaves of (events - expected)^2 / expected, which grows with every leaf"
         return Lead("In training", f"log-rank {short(_log_rank(rules))}", words)
     value, _, rmse, _ = training_figure(rules)
     words = "on the rows it was fitted to, where larger models always do better"
     if rmse is not None:
         words = f"RMSE {short(rmse)}, {words}"
-    return Lead("In training", "not known" if math.isnan(value) else _figure(measure, value), words)
+    return Lead("In training", "not known" if math.isnan(value) else _figure(model._measure, value), words)
 
 
 def _without_model(rules: RuleSet, measure: str, expected: Expectation | None) -> Lead:

@@ -11,13 +11,15 @@ from omtree.constraints.words import constraint_words
 from omtree.data.columns import check_labels
 from omtree.data.wording import amount, counts_rows, number, text_of
 from omtree.model.expectation import Expectation, in_measure, short, span
-from omtree.model.leading import expectation_on, training_figure, warning
+from omtree.model.leading import expectation_on, in_training, training_figure, warning
 from omtree.model.text import to_text
+from omtree.objectives.logrank import LogRank
 from omtree.papers.blocks import Block, Bullets, Code, Grid, Paragraph, Picture
 from omtree.papers.group_figures import (
     GroupFigures,
     Rate,
     class_figures,
+    event_figures,
     groups_of,
     largest_difference,
     number_figures,
@@ -116,20 +118,21 @@ def figures(model: Any, evidence: Evidence) -> list[Block]:
     expected: Expectation | None = vars(model).get("expectation_")
     if test is not None:
         expected = expectation_on(model, test.X, test.y, None, f"the {len(test.y):,} rows of {test.name}")
-    value, _, rmse, _ = training_figure(model.rules_)
+    trained = in_training(model)
     if expected is None:
         return [
             Paragraph(
                 f"Nothing is known about new rows: there was no cross-validation and there are no test rows. In "
-                f"training, where larger models always do better, the figure is "
-                f"{in_measure('accuracy' if model.rules_.classes else 'R2', value)}.",
+                f"training, where larger models always do better, the figure is {trained.figure}.",
                 True,
             )
         ]
-    measure = expected.measure
+    measure, (value, _, rmse, _) = expected.measure, training_figure(model.rules_)
+    # Of log-rank models the score is what is known of the training rows, not the deviance.
+    same = model.certificate_.unit != LogRank.unit
     lines = [
         [measure, in_measure(measure, expected.value.value), span(measure, expected.value)],
-        [f"{measure} in training", in_measure(measure, value), ""],
+        [f"{measure} in training", in_measure(measure, value), ""] if same else ["in training", trained.figure, ""],
         [f"{measure} without a model", in_measure(measure, expected.baseline), ""],
     ]
     if expected.rmse is not None and expected.baseline_rmse is not None and rmse is not None:
@@ -173,6 +176,13 @@ def groups(model: Any, evidence: Evidence) -> list[Block]:
     blocks: list[Block] = []
     for name, cells in columns.items():
         parts = groups_of(cells)
+        if model.rules_.are_curves:
+            lines = [
+                [each.name, f"{each.rows:,}", f"{each.events:,}", short(each.expected), short(each.ratio)]
+                for each in event_figures(parts, said, actual)
+            ]
+            blocks.append(Grid([name, "rows", "events", "expected", "events / expected"], lines, 1))
+            continue
         if not classes:
             lines = [
                 [each.name, f"{each.rows:,}", short(each.rmse), f"{short(each.bias)} ± {short(each.margin)}"]
@@ -188,7 +198,7 @@ def groups(model: Any, evidence: Evidence) -> list[Block]:
         spread = [largest_difference(rates) for rates in zip(*map(_rates, found), strict=True)]
         lines.append(["largest difference", "", *("" if math.isnan(each) else _points(each) for each in spread)])
         blocks.append(Grid(head, lines, 1))
-    if blocks:
+    if blocks and classes:
         blocks.append(
             Paragraph("Shares of the test rows, with Wilson's 95 % interval; a group of few rows has a wide one.")
         )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from omtree.data.wording import text_of
 from omtree.model.intervals import Z95, wilson
+from omtree.sources.lifetimes import Lifetimes, read_lifetimes
 
 #: Groups beyond these, the largest ones, are counted together.
 MOST_GROUPS = 12
@@ -59,6 +60,29 @@ class GroupFigures:
     selected: Rate | None = None
     recall: Rate | None = None
     false_alarms: Rate | None = None
+
+
+@dataclass(frozen=True)
+class GroupEvents:
+    """A survival tree on the rows of one group.
+
+    Attributes
+    ----------
+    name : str
+    rows, events : int
+    expected : float
+        Events to expect at the risks that the model says.
+    """
+
+    name: str
+    rows: int
+    events: int
+    expected: float
+
+    @property
+    def ratio(self) -> float:
+        """Events in parts of those expected: above 1, more happened than the model says."""
+        return self.events / self.expected if self.expected > 0 else math.nan
 
 
 @dataclass(frozen=True)
@@ -124,6 +148,21 @@ def number_figures(
         margin = Z95 * float(own.std()) / math.sqrt(len(own))
         found.append(GroupErrors(name, len(own), float(np.sqrt((own**2).mean())), float(own.mean()), margin))
     return found
+
+
+def event_figures(
+    groups: Sequence[tuple[str, Mask]], risk: npt.NDArray[Any], actual: npt.NDArray[Any]
+) -> list[GroupEvents]:
+    """Figures of a survival tree: the events expected are those of its risks over the hazard of all these rows."""
+    times, events, _ = read_lifetimes(actual, None, None, None)
+    lifetimes = Lifetimes.of(times, events, None, np.ones(len(times)))
+    expected = np.asarray(risk, float) * lifetimes.exposure
+    # Risks are in parts of the hazard of the training rows; here all rows together have as many as were seen.
+    expected *= events.sum() / max(float(expected.sum()), 1e-300)
+    return [
+        GroupEvents(name, int(rows.sum()), int(events[rows].sum()), float(expected[rows].sum()))
+        for name, rows in groups
+    ]
 
 
 def largest_difference(rates: Sequence[Rate | None]) -> float:
