@@ -63,22 +63,18 @@ const Count *RowCounter<Count>::counted_slab(const Samples<Count> &samples, int 
 }
 
 /// Joint counts of a feature with every feature: one histogram per code of the feature.
-template <typename Count>
-void RowCounter<Count>::count_pairs(const Samples<Count> &samples, int feature, Count *slab) const {
+template <typename Count> void RowCounter<Count>::count_pairs(const Samples<Count> &samples, int feature, Count *slab) {
+    if constexpr (!std::is_same_v<Count, std::int32_t>) {
+        if (samples.label.empty()) {
+            sum_pairs_.of_feature(shared_, samples, feature, slab);
+            return;
+        }
+    }
     const std::uint8_t *outer = samples.column(feature);
     for (int other = 0; other < n_features_; ++other) {
         const std::uint8_t *inner = samples.column(other);
         const auto [offset, code_stride, class_stride] = shared_.place[other];
         Count *base = slab + offset;
-        if (samples.label.empty()) {
-            for (std::size_t i = 0; i < samples.size; ++i) {
-                Count *to = base + outer[i] * shared_.width + inner[i] * code_stride;
-                for (int s = 0; s < n_classes_; ++s) {
-                    to[s * class_stride] += samples.weight[i * n_classes_ + s];
-                }
-            }
-            continue;
-        }
         for (std::size_t i = 0; i < samples.size; ++i) {
             base[outer[i] * shared_.width + inner[i] * code_stride + samples.label[i] * class_stride] +=
                 samples.weight[i];

@@ -24,7 +24,7 @@ template <typename Count> class RowCounter final : public Counter<Count> {
 
   private:
     template <typename Add> void each(const Samples<Count> &samples, std::size_t i, const Add &add) const;
-    void count_pairs(const Samples<Count> &samples, int feature, Count *slab) const;
+    void count_pairs(const Samples<Count> &samples, int feature, Count *slab);
     const Count *counted_slab(const Samples<Count> &samples, int feature) const;
     void find_places(const Samples<Count> &samples, int splitting, const std::vector<char> &used);
 

@@ -21,6 +21,9 @@ class SumPairs {
     /// Puts the joint sums of some of the samples into a table that is zero: one histogram per code of every feature.
     /// `check` may end it by throwing.
     void add(std::span<const std::uint32_t> rows, const std::function<void()> &check, double *table);
+    /// Puts the joint sums of one feature with every feature, of all samples, into a slab that is zero: one histogram
+    /// per code of the feature.
+    void of_feature(const Shared<double> &shared, const Samples<double> &samples, int feature, double *slab);
 
   private:
     struct Active {
@@ -40,6 +43,8 @@ class SumPairs {
     std::vector<double> sums_;          ///< by sample
     std::vector<double> cells_;         ///< by two codes; zero between calls
     bool unfinished_ = false;           ///< or not, where the last call was ended
+    std::vector<double> block_;         ///< sums of some samples, for one feature with every other
+    std::vector<double> slab_;          ///< cells by the codes of that feature and every other
 };
 
 } // namespace omtree

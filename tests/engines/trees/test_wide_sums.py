@@ -7,7 +7,7 @@ import resource
 import numpy as np
 import pytest
 
-from omtree import OptimalTreeRegressor
+from omtree import OptimalPolicyTree, OptimalTreeRegressor
 
 
 def test_wide_tables_of_numbers_keep_to_time_and_memory() -> None:
@@ -32,3 +32,35 @@ def test_slabs_and_tables_of_sums_agree() -> None:
     assert model.certificate_.status == few.certificate_.status == "optimal"
     assert model.certificate_.value == pytest.approx(0.0, abs=1e-9)
     assert few.certificate_.value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_many_sums_over_many_columns_equal_brute_force() -> None:
+    """Too many actions and columns for one table of all pairs: the best trees of depth 2, binary ones by enumeration."""
+    rng = np.random.default_rng(2)
+    n_rows, n_columns, n_values, n_actions = 1100, 125, 8, 20  # more rows than are summed at a time
+    X = rng.integers(0, n_values, (n_rows, n_columns))
+    rewards = rng.integers(0, 9, (n_rows, n_actions)).astype(float)
+    rewards[:, 4] += 6.0 * (X[:, 30] > 4) * (X[:, 90] > 2)
+    rewards[:, 9] += 5.0 * (X[:, 30] <= 4) * (X[:, 7] > 5)
+    options = {"binning": "quantile", "n_bins": 8, "max_depth": 2, "max_leaves": 4, "min_samples_leaf": 1}
+    binary, multiway = (
+        OptimalPolicyTree(**options, splits=splits, time_limit=None).fit(X, rewards=rewards)
+        for splits in ("binary", "multiway")
+    )
+    inside = (X[:, :, None] <= np.arange(n_values - 1)).reshape(n_rows, -1).astype(float)
+
+    def best_split(below: np.ndarray, all_: np.ndarray) -> float:
+        return float((below.max(axis=1) + (all_ - below).max(axis=1)).max())
+
+    whole, total = inside.T @ rewards, rewards.sum(axis=0)
+    most = 0.0
+    for side in inside.T:
+        left = inside.T @ (rewards * side[:, None])
+        most = max(most, best_split(left, rewards.T @ side) + best_split(whole - left, total - rewards.T @ side))
+    assert binary.certificate_.status == multiway.certificate_.status == "optimal"
+    assert binary.certificate_.value == rewards.max(axis=1).sum() - most
+    # Multiway trees include the binary ones, and over few columns they are counted in one table.
+    assert multiway.certificate_.value <= binary.certificate_.value
+    tested = sorted({condition.feature for rule in multiway.rules_ for condition in rule.conditions})
+    few = OptimalPolicyTree(**options, time_limit=None).fit(X[:, tested], rewards=rewards)
+    assert few.certificate_.value == multiway.certificate_.value
