@@ -90,7 +90,7 @@ class PolicyOfRanks(OptimalPolicyTree):
     ],
 )
 def test_check_estimator_of_policies_and_survival(estimator: BaseEstimator) -> None:
-    """Once a plain target is turned into theirs, no check fails, and none is skipped that a plain tree does not skip."""
+    """Once a plain target is turned into theirs, no check fails, and none is skipped that plain trees do not skip."""
     ours = outcomes(estimator)
     assert [(check["check_name"], check["exception"]) for check in ours if check["status"] == "failed"] == []
     skipped = {check["check_name"] for check in outcomes(DecisionTreeRegressor()) if check["status"] == "skipped"}

@@ -35,7 +35,7 @@ def test_slabs_and_tables_of_sums_agree() -> None:
 
 
 def test_many_sums_over_many_columns_equal_brute_force() -> None:
-    """Too many actions and columns for one table of all pairs: the best trees of depth 2, binary ones by enumeration."""
+    """Too many actions and columns for one table of all pairs: best trees of depth 2, binary ones by brute force."""
     rng = np.random.default_rng(2)
     n_rows, n_columns, n_values, n_actions = 1100, 125, 8, 20  # more rows than are summed at a time
     X = rng.integers(0, n_values, (n_rows, n_columns))
