@@ -181,3 +181,46 @@ def test_monitor_compares_leaves_of_policies_and_survival_trees(table: Path, tmp
         assert code == 0, said
         assert "columns and leaves of" in said
         assert "no alarm" in said
+
+
+def test_the_report_of_a_policy_has_the_value_on_test_rows(table: Path, tmp_path: Path) -> None:
+    """What it brings on a file of rows it was not fitted to is in terminal, report and model, beside training."""
+    rows = pd.read_csv(table).dropna()
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    rows.iloc[:200].to_csv(train, index=False)
+    rows.iloc[200:].to_csv(test, index=False)
+    out, report = str(tmp_path / "policy.json"), tmp_path / "policy.html"
+    columns = (
+        "--treatment",
+        "given",
+        "--outcome",
+        "result",
+        "--propensity",
+        "chance",
+        "--drop",
+        "days",
+        "--drop",
+        "died",
+    )
+    code, said = run(
+        "fit",
+        str(train),
+        "--task",
+        "policy",
+        *columns,
+        "-l",
+        "2",
+        "--test",
+        str(test),
+        "--out",
+        out,
+        "--report",
+        str(report),
+    )
+    assert code == 0, said
+    known = load(out).expectation_
+    assert known.rows == len(rows) - 200
+    assert known.measure == "mean reward"
+    assert f"{known.value.value:.4g} ({known.value.low:.4g} to {known.value.high:.4g})" in report.read_text()
+    assert "rows held out" in report.read_text()
+    assert "expected on new rows  not known" not in said

@@ -23,7 +23,8 @@ from omtree.cli.tables import suggest
 from omtree.cli.task_columns import check_task
 from omtree.data.parsing.reading import Reading
 from omtree.data.wording import text_of
-from omtree.model.leading import expectation_on
+from omtree.model.leading import expectation_of_policy, expectation_on
+from omtree.model.policy_value import PolicyValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,6 +88,12 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             held_out = NewRows(apart.rows, apart.y, apart.extra.get("sample_weight"), where)
         elif request.test is not None and apart is None:
             held_out = from_file(model, request.test, request.target, request.options, request.notes)
+        evaluated: PolicyValue | None = None
+        if apart is not None and asked.task == "policy":
+            judged = {name: given for name, given in apart.extra.items() if name != "groups"}
+            evaluated = model.evaluate(apart.rows, apart.y, **judged)
+            where = f"a test on the {evaluated.rows:,} rows of {request.test}"
+            model.expectation_ = expectation_of_policy(model.rules_, evaluated, where)
         if held_out is not None:
             model.expectation_ = expectation_on(model, held_out.X, held_out.y, held_out.weight, held_out.how)
         _keep(model, request)
@@ -107,11 +114,10 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             print("rows on disk are not cross-validated: --leaves sets the size, --test says what to expect of it")
         terminal.show_leads(model)
         terminal.show_certificate(model.certificate_, model.constraints)
-        if apart is not None and asked.task == "policy":
-            judged = {name: given for name, given in apart.extra.items() if name != "groups"}
-            print(f"\non {request.test}: {model.evaluate(apart.rows, apart.y, **judged)}")
+        if evaluated is not None:
+            print(f"\non {request.test}: {evaluated}")
     in_memory = asked.y is not None and asked.task != "policy"  # what actions bring is in the model
-    _finish(model, request, asked.rows if in_memory else None, asked.y if in_memory else None, held_out)
+    _finish(model, request, asked.rows if in_memory else None, asked.y if in_memory else None, held_out, evaluated)
     fitted: OptimalTreeBase = model
     return fitted
 
@@ -149,7 +155,12 @@ def _keep(model: Any, request: FitRequest) -> None:
 
 
 def _finish(
-    model: OptimalTreeBase, request: FitRequest, features: pa.Table | None, y: Any, held_out: NewRows | None
+    model: OptimalTreeBase,
+    request: FitRequest,
+    features: pa.Table | None,
+    y: Any,
+    held_out: NewRows | None,
+    evaluated: PolicyValue | None,
 ) -> None:
     """New rows, the report, and where the files are."""
     from omtree.cli.use_commands import score_line
@@ -175,6 +186,7 @@ def _finish(
             groups_test=None if held_out is None else held_out.groups,
             title=request.title,
             alternatives=request.alternatives,
+            evaluated=evaluated,
         )
     if not request.quiet:
         print()

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import FloatArray
+from omtree.data.wording import text_of
 from omtree.model.expectation import EXPLAINED, MEAN_REWARD, Expectation, in_measure, short, span
+from omtree.model.policy_value import PolicyValue
 from omtree.model.tally import Tally
 from omtree.objectives.hazard import Hazard
 from omtree.objectives.logrank import LogRank
@@ -110,6 +112,13 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
     return Expectation.of_rows(
         Tally.of(np.asarray(said != actual, float), np.asarray(actual != usual, float), weight), measure, how
     )
+
+
+def expectation_of_policy(rules: RuleSet, found: PolicyValue, how: str) -> Expectation:
+    """What was found on rows that a policy was not fitted to, beside the best single action of its training rows."""
+    best = rules.classes[int(_reward_totals(rules).argmax())]
+    baseline, gain = found.single[best].value, found.gain[f"all {text_of(best)}"]
+    return Expectation(MEAN_REWARD, found.policy, baseline, None, None, gain, found.rows, how)
 
 
 def _on_lifetimes(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
+    from omtree.model.policy_value import PolicyValue
     from omtree.report.tree_picture import Direction
 
 
@@ -79,6 +80,7 @@ class ModelFaces:
         groups_test: Any = None,
         title: str = "",
         alternatives: int = 0,
+        evaluated: PolicyValue | None = None,
     ) -> Path:
         """Write everything there is to see of the model into one HTML file that needs nothing else.
 
@@ -96,6 +98,8 @@ class ModelFaces:
             Heading of the report.
         alternatives : int
             How many other good trees to show, with what they test and where they disagree.
+        evaluated : PolicyValue, optional
+            Of a policy, in place of test data: what `evaluate` found on rows that it was not fitted to.
 
         Returns
         -------
@@ -105,8 +109,8 @@ class ModelFaces:
         from omtree.report.page import write_report
 
         check_is_fitted(self, "certificate_")
-        given: dict[str, Any] = {"groups_test": groups_test, "title": title, "alternatives": alternatives}
-        return write_report(self, path, X, y, X_test, y_test, **given)
+        given: dict[str, Any] = {"title": title, "alternatives": alternatives, "evaluated": evaluated}
+        return write_report(self, path, X, y, X_test, y_test, groups_test=groups_test, **given)
 
     def _html_picture(self) -> str | None:
         """The picture for a notebook, None before the fit."""

@@ -17,6 +17,7 @@ from omtree.constraints.words import constraint_words, missed_sentences
 from omtree.data.wording import amount, number, show_level, show_value
 from omtree.model.certificate import Certificate
 from omtree.model.leading import expectation_on, leads, warning
+from omtree.model.policy_value import PolicyValue
 from omtree.model.rules import RuleSet
 from omtree.problem.graph import Level
 from omtree.report import sections
@@ -53,6 +54,7 @@ def write_report(
     groups_test: Any = None,
     title: str = "",
     alternatives: int = 0,
+    evaluated: PolicyValue | None = None,
 ) -> Path:
     """Write the report of a fitted model.
 
@@ -70,13 +72,16 @@ def write_report(
         Heading of the report.
     alternatives : int
         How many other good trees to show.
+    evaluated : PolicyValue, optional
+        Of a policy, in place of test data: what `evaluate` found on rows that it was not fitted to.
 
     Returns
     -------
     Path
         The file.
     """
-    page = render_report(model, X, y, X_test, y_test, groups_test=groups_test, title=title, alternatives=alternatives)
+    shown: dict[str, Any] = {"title": title, "alternatives": alternatives, "evaluated": evaluated}
+    page = render_report(model, X, y, X_test, y_test, groups_test=groups_test, **shown)
     file = Path(path)
     # Half a surrogate in a name is no reason to have no report.
     file.write_text(page, encoding="utf-8", errors="replace", newline="\n")
@@ -93,6 +98,7 @@ def render_report(
     groups_test: Any = None,
     title: str = "",
     alternatives: int = 0,
+    evaluated: PolicyValue | None = None,
 ) -> str:
     """The report as text; see `write_report`.
 
@@ -162,7 +168,7 @@ def render_report(
         decision_scene=decision_scene,
         constraints_tested=tested is not None,
         missed=missed,
-        policy=sections.policy_values(model, X_test, y_test),
+        policy=sections.policy_values(model, X_test, y_test, evaluated),
         survival=survival_leaves(model),
         others=other_trees(model, alternatives, X),
         lifetimes=lifetimes,

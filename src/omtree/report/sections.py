@@ -13,6 +13,7 @@ from omtree.data.columns import check_labels
 from omtree.data.wording import amount, number, text_of
 from omtree.model.expectation import Figure, in_measure, short
 from omtree.model.intervals import wilson
+from omtree.model.policy_value import PolicyValue
 from omtree.model.rules import Rule
 from omtree.model.tree import Tree
 from omtree.report.curves import size_scene
@@ -85,13 +86,15 @@ def on_lifetimes(model: Any, name: str, X: Any, y: Any) -> str:
     )
 
 
-def policy_values(model: Any, X: Any, y: Any) -> list[dict[str, Any]]:
+def policy_values(model: Any, X: Any, y: Any, evaluated: PolicyValue | None = None) -> list[dict[str, Any]]:
     """What a policy brings beside simpler ones, on the rows of the fit and on test rows; nothing for other models."""
     if not model.rules_.are_actions:
         return []
     values = [value for value in (vars(model).get("value_"),) if value is not None]
     if X is not None:
         values.insert(0, model.evaluate(X, rewards=y))
+    if evaluated is not None:
+        values.insert(0, evaluated)
     found = []
     for value in values:
         lines = [("This policy", value.policy, None)]
