@@ -230,6 +230,17 @@ def test_stop_and_a_worker_that_ends(bench):
     assert session.process_id not in (None, old)
 
 
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="no priorities on this system")
+def test_a_worker_gives_way(bench):
+    """A search takes all the processor that it gets; the server and the browser come first."""
+    session = bench.session
+    session.ask(replace(Wishes.first(session.source), depth=1))
+    bench.rest()
+    assert session.process_id is not None
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, session.process_id) == min(19, own + 10)
+
+
 def test_a_quick_fit_without_a_tree_is_not_the_end(monkeypatch):
     """Where the short limit suffices for no tree under constraints, the long one is tried before anything is said."""
     source = demo_source()

@@ -228,11 +228,16 @@ def make_app(studio: Studio, token: str, hosts: list[str]) -> Any:
         window = studio.window(request.query_params["window"])
 
         async def stream() -> AsyncIterator[str]:
-            seen = -1
+            seen, shown = -1, None
             while window.session.revisions:
                 if seen != window.changes:
-                    seen = window.changes
-                    yield f"data: {json.dumps(window.session.snapshot(), allow_nan=False)}\n\n"
+                    seen, news = window.changes, window.session.snapshot()
+                    # A dozen pictures are not sent again for a word that changed.
+                    if news["view"] is not None and news["view"] is shown:
+                        del news["view"]
+                    else:
+                        shown = news["view"]
+                    yield f"data: {json.dumps(news, allow_nan=False)}\n\n"
                 try:
                     async with asyncio.timeout(_STILL_THERE), window.news:
                         if seen == window.changes:

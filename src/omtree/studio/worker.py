@@ -27,6 +27,8 @@ _NO_TIME = (
     "The time did not suffice to find out what to expect of each size on new rows; start the studio with a larger "
     "--time-limit."
 )
+#: A search takes all the processor it gets; a page that shows what was found must not wait for it.
+_GIVES_WAY = 10
 #: Where Linux says how much memory a process has.
 _MAPPED = "/proc/self/statm"
 
@@ -264,6 +266,8 @@ def main(source: Source, limits: Limits, connection: Any, wanted: Any, stopped: 
     """The life of a worker process."""
     # Ctrl-C in the terminal reaches every process; the server ends this one in good order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(_GIVES_WAY)
     if limits.memory is not None and os.path.exists(_MAPPED):
         _limit_memory(limits.memory)
     Worker(source, limits, connection, wanted, stopped).run()

@@ -94,8 +94,8 @@ class WorkerProcess:
         self._busy, self._job = self._job, None
         try:
             self._connection.send(self._busy)
-        except OSError:  # it ended just now; the thread that listens to it says so
-            self._job = self._busy
+        except OSError:  # it ended just now; the thread that listens to it hands the job to the next one
+            self._job, self._busy = self._busy, None
 
     def _start(self) -> None:
         self._connection, theirs = self._context.Pipe()

@@ -97,7 +97,8 @@ async function begin() {
     side.build();
     tree.build(facts, (change) => act("edit", change));
     show(first);
-    listen(show, () => fault("The studio does not answer; look at its terminal."));
+    // What has not changed is not sent again.
+    listen((news) => show({ ...snapshot, ...news }), () => fault("The studio does not answer; look at its terminal."));
   } catch (problem) {
     fault(problem.message);
     byId("status").textContent = "";
