@@ -13,7 +13,7 @@ from omtree import OptimalTreeClassifier
 from omtree.constraints import from_tables, loads, to_toml
 from omtree.export.saving import from_json
 from omtree.model.tree import Tree, TreeNode
-from omtree.studio.edits import cuts_of, with_edit
+from omtree.studio.edits import cuts_of, with_edit, without_columns
 
 
 def rows(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
@@ -189,3 +189,30 @@ def test_move_a_cut_of_dates() -> None:
     tables = with_edit((), model.tree_, 0, "move", "2024-04-01")
     moved = OptimalTreeClassifier(max_depth=1, constraints=from_tables(tables)).fit(X, model.predict(X))
     assert moved.certificate_.value == 21
+
+
+def test_the_last_wish_counts():
+    """A banned column is asked about nowhere below, whatever was kept before; asked for again, it is allowed."""
+    kept = fitted()
+    tree = kept.tree_
+    below = next(node for node in tree.nodes if node.depth == 1 and node.feature is not None)
+    tables = with_edit((), tree, below.index, "lock")
+    root = name_of(tree, tree.nodes[0])
+    banned = with_edit(tables, tree, 0, "ban", root)
+    assert banned == [{"type": "force", "tree": {"without": [root]}}]
+    found = fitted(banned).tree_
+    assert root not in {name_of(found, node) for node in found.nodes}
+    # Only what asks about the column goes, and what hangs on it.
+    asked = name_of(tree, below)
+    other = with_edit(tables, tree, 0, "ban", asked)[0]["tree"]
+    assert other["split"] == root
+    assert other["without"] == [asked]
+    assert not any("split" in each for each in other["below"])
+    again = with_edit(banned, found, 0, "change", root)
+    assert again == [{"type": "force", "tree": {"split": root}}]
+    assert name_of(fitted(again).tree_, fitted(again).tree_.nodes[0]) == root
+    # A column that may not be asked about anywhere is named nowhere; nothing is left of what hung on it.
+    budget = {"type": "budget", "costs": {"a": 1.0}, "limit": 2.0}
+    assert without_columns([budget, *tables], [root]) == [budget]
+    assert without_columns([budget, *banned], [root]) == [budget]
+    assert without_columns(tables, ["unknown"]) == tables

@@ -80,6 +80,10 @@ def test_a_whole_journey(opened):
     assert page.inner_text("h1") == "<u>target</u>"
     assert page.locator("#leads .figure").first.inner_text() != "not known"
     first = window.leaves
+    # Which class it is about is named, and the curve is drawn as large as it is shown.
+    assert page.locator("#positive option:checked").inner_text() == "no"
+    across = page.eval_on_selector("#curve svg", "(e) => [e.viewBox.baseVal.width, e.getBoundingClientRect().width]")
+    assert across[1] > 0.9 * across[0]
 
     # Slide: fewer leaves, from what is known already.
     window.moved(lambda: window.slide("leaves", 2))
@@ -139,6 +143,8 @@ def test_a_whole_journey(opened):
     page.focus("#card-0-1")
     window.moved(lambda: page.keyboard.press("ArrowRight"))
     assert page.inner_text("#card-0-1-now") == "0.91"
+    assert page.locator("#history li[aria-current]").inner_text().startswith("Recall (class no) at least 0.91")
+    assert page.inner_text("#prices").startswith("Recall (class no) at least 0.91 costs")
     assert "Recall" in page.inner_text("#checks")
     model = from_json(window.saved("model"))
     assert model.certificate_.constraints[0].value >= 0.91
@@ -216,3 +222,25 @@ def test_labels(opened):
     assert page.evaluate("() => document.activeElement.getAttribute('aria-label')").count(":") >= 1
     page.keyboard.press("Enter")
     assert page.locator("#node b").inner_text()
+
+
+def test_with_the_keyboard_alone(opened):
+    """A question is ended with the keyboard, which stays at that node; a column never asked about is kept nowhere."""
+    window = opened()
+    page = window.page
+    page.locator("#stage [data-node]").last.focus()
+    page.keyboard.press("Enter")
+    words = page.inner_text("#node b")
+    assert page.evaluate("() => document.activeElement.textContent") == "Keep this question"
+    page.keyboard.press("Tab")
+    window.moved(lambda: page.keyboard.press("Enter"))  # ends there: another tree
+    assert "ends" in page.inner_text("#cards .kept")
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')").startswith(f"{words}: answer")
+    page.locator("#stage [data-node]").first.focus()
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.textContent").startswith("Never ask about")
+    window.moved(lambda: page.keyboard.press("Enter"))
+    assert page.locator("body.failed").count() == 0
+    assert page.locator("#cards .card").count() == 0

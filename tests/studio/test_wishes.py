@@ -20,7 +20,7 @@ def test_round_trip():
     assert Wishes.of(wishes.to_plain(), SOURCE) == wishes
     assert wishes.changed_from(first) == ("depth", "left_out", "constraints")
     assert wishes.constraint_objects() == (Recall("no", at_least=0.5),)
-    assert wishes.words_from(first) == "depth 2; without plain; Recall('no', at_least=0.5)"
+    assert wishes.words_from(first) == "depth 2; without plain; Recall (class no) at least 0.5"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,18 @@ def constraint_words(name: str, constraints: Sequence[Constraint]) -> str:
     return name
 
 
+def with_limit(constraint: Constraint) -> str:
+    """What a constraint asks for.
+
+    >>> from omtree.constraints import Recall, StatisticalParity
+    >>> with_limit(Recall("ill", at_least=0.9)), with_limit(StatisticalParity("sex", 0.1))
+    ('Recall (class ill) at least 0.9', 'Statistical parity (group sex, tolerance 0.1)')
+    """
+    limits = ((name, getattr(constraint, name, None)) for name in ("at_least", "at_most"))
+    said = [f"{name.replace('_', ' ')} {number(limit)}" for name, limit in limits if limit is not None]
+    return " ".join([in_words(constraint), *said])
+
+
 def in_words(constraint: Constraint) -> str:
     """What a constraint is about.
 

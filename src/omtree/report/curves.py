@@ -23,26 +23,29 @@ class Frame:
     x_high: float
     y_low: float
     y_high: float
+    width: float = _WIDTH
+    height: float = _HEIGHT
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Where a point is drawn."""
         across = (x - self.x_low) / ((self.x_high - self.x_low) or 1.0)
         up = (y - self.y_low) / ((self.y_high - self.y_low) or 1.0)
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * across, _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * up
+        wide, high = self.width - _LEFT - _RIGHT, self.height - _TOP - _BOTTOM
+        return _LEFT + wide * across, self.height - _BOTTOM - high * up
 
     def axes(self, x_name: str, y_name: str, x_ticks: Sequence[float], percent: bool = True) -> list[Mark]:
         """Lines of the grid, and what they stand for."""
         marks: list[Mark] = []
         for tick in ticks(self.y_low, self.y_high):
             y = self.at(self.x_low, tick)[1]
-            marks.append(Line(_LEFT, y, _WIDTH - _RIGHT, y, "rule"))
+            marks.append(Line(_LEFT, y, self.width - _RIGHT, y, "rule"))
             text = f"{number(round(100 * tick, 9))} %" if percent else number(tick)
             marks.append(Words(_LEFT - 8, y + 4, text, 11, "end", "soft"))
         for tick in x_ticks:
             text = f"{number(round(100 * tick, 9))} %" if percent and self.x_high <= 1 else number(tick)
-            marks.append(Words(self.at(tick, 0.0)[0], _HEIGHT - _BOTTOM + 17, text, 11, style="soft"))
+            marks.append(Words(self.at(tick, 0.0)[0], self.height - _BOTTOM + 17, text, 11, style="soft"))
         marks.append(Words(8, 12, y_name, 11, "start", "soft"))
-        marks.append(Words((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, x_name, 11, style="soft"))
+        marks.append(Words((_LEFT + self.width - _RIGHT) / 2, self.height - 8, x_name, 11, style="soft"))
         return marks
 
     def line(self, points: Sequence[tuple[float, float]], style: str, width: float = 1.8) -> list[Mark]:
@@ -60,28 +63,34 @@ class Frame:
 
 
 def size_scene(
-    sizes: Sequence[float], training: Sequence[float], held_out: Sequence[float], errors: Sequence[float], chosen: float
+    sizes: Sequence[float],
+    training: Sequence[float],
+    held_out: Sequence[float],
+    errors: Sequence[float],
+    chosen: float,
+    size: tuple[float, float] = (_WIDTH, _HEIGHT),
 ) -> Scene:
     """Mean losses by size, in training and on rows held out, with a standard error on either side."""
     top = max(*training, *(loss + error for loss, error in zip(held_out, errors, strict=True)))
-    frame = Frame(min(sizes) - 0.3, max(sizes) + 0.3, 0.0, max(top, ticks(0.0, top)[-1]) or 1.0)
-    step = -(-len(sizes) // 16)
-    marks = frame.axes("leaves", "mean loss", [float(size) for size in sizes[::step]], percent=False)
+    frame = Frame(min(sizes) - 0.3, max(sizes) + 0.3, 0.0, max(top, ticks(0.0, top)[-1]) or 1.0, *size)
+    # A label every 27 points.
+    step = -(-len(sizes) // int(size[0] * 16 / _WIDTH))
+    marks = frame.axes("leaves", "mean loss", [float(leaves) for leaves in sizes[::step]], percent=False)
     marks += frame.line(list(zip(sizes, training, strict=True)), "flow", 2.0)
     marks += frame.line(list(zip(sizes, held_out, strict=True)), "used")
-    for size, loss, error in zip(sizes, held_out, errors, strict=True):
+    for leaves, loss, error in zip(sizes, held_out, errors, strict=True):
         if error > 0:
-            marks.append(Line(*frame.at(size, loss - error), *frame.at(size, loss + error), "used", 1.2))
-        marks.append(Disc(*frame.at(size, loss), 2.8, "dot"))
+            marks.append(Line(*frame.at(leaves, loss - error), *frame.at(leaves, loss + error), "used", 1.2))
+        marks.append(Disc(*frame.at(leaves, loss), 2.8, "dot"))
     place = min(range(len(sizes)), key=lambda i: abs(sizes[i] - chosen))
     x, y = frame.at(sizes[place], held_out[place])
     marks += [Disc(x, y, 7, "leaf"), Disc(x, y, 3.8, "dot")]
     # Curves that stay high leave the room below them empty.
     low = min(held_out[-1], training[-1]) > 0.3 * frame.y_high
     for place, (style, text) in enumerate((("used", "held out, with standard error"), ("flow", "training"))):
-        marks += [_key(place, style, text, low=low), _key(place, style, "", line=True, low=low)]
+        marks += [_key(frame, place, style, text, low=low), _key(frame, place, style, "", line=True, low=low)]
     words = "; ".join(f"{s} leaves: {number(a)} held out" for s, a in zip(sizes[:40], held_out, strict=False))
-    return Scene(_WIDTH, _HEIGHT, "Mean loss by number of leaves", words, (), [Group(tuple(marks), "legend")])
+    return Scene(*size, "Mean loss by number of leaves", words, (), [Group(tuple(marks), "legend")])
 
 
 def roc_scene(found: Probabilities) -> Scene:
@@ -117,14 +126,14 @@ def decision_scene(found: Probabilities) -> Scene:
     marks += frame.line([(0.0, 0.0), (1.0, 0.0)], "strong", 1.0)
     marks += frame.line([(t, every) for t, _, every in found.decisions], "flow", 2.0)
     marks += frame.line([(t, model) for t, model, _ in found.decisions], "used", 2.0)
-    marks += [_key(0, "used", "act on the model"), _key(0, "used", "", line=True)]
-    marks += [_key(1, "flow", "act on every row"), _key(1, "flow", "", line=True)]
+    marks += [_key(frame, 0, "used", "act on the model"), _key(frame, 0, "used", "", line=True)]
+    marks += [_key(frame, 1, "flow", "act on every row"), _key(frame, 1, "flow", "", line=True)]
     return Scene(_WIDTH, _HEIGHT, f"Decision curve, {found.name}", "", (), [Group(tuple(marks), "legend")])
 
 
-def _key(place: int, style: str, text: str, line: bool = False, low: bool = False) -> Mark:
+def _key(frame: Frame, place: int, style: str, text: str, line: bool = False, low: bool = False) -> Mark:
     """What a line stands for, above the curve or near the axis below it."""
-    y = (_HEIGHT - _BOTTOM - 22 if low else _TOP + 12) + 16 * place
+    y = (frame.height - _BOTTOM - 22 if low else _TOP + 12) + 16 * place
     if line:
-        return Line(_WIDTH - _RIGHT - 20, y - 4, _WIDTH - _RIGHT, y - 4, style, 2.0)
-    return Words(_WIDTH - _RIGHT - 26, y, text, 11, "end", "soft", halo=True)
+        return Line(frame.width - _RIGHT - 20, y - 4, frame.width - _RIGHT, y - 4, style, 2.0)
+    return Words(frame.width - _RIGHT - 26, y, text, 11, "end", "soft", halo=True)

@@ -132,8 +132,8 @@ def probabilities(model: Any, name: str, X: Any, y: Any) -> Probabilities | None
     return judge_probabilities(shorten(text_of(positive), 40), name, said, np.asarray(y) == positive)
 
 
-def size_curve(model: Any) -> dict[str, Any] | None:
-    """The losses of the cross-validation by size, or by the size that each price comes to."""
+def size_curve(model: Any, **drawn: Any) -> dict[str, Any] | None:
+    """The losses of the cross-validation by size, or by the size that each price comes to, for `size_scene`."""
     results = vars(model).get("cv_results_")
     if results is None or len(results["mean_test_loss"]) < 2:
         return None
@@ -156,7 +156,7 @@ def size_curve(model: Any) -> dict[str, Any] | None:
             marked = sizes[int(np.argmin(np.abs(results["leaf_price"][known] - price)))]
             sentence += f"; the price {rule} on those was chosen: {number(price)}, which gives {size} on all rows"
         sentence += "."
-    return {"scene": size_scene(sizes, training, held_out, errors, marked), "sentence": sentence}
+    return {"scene": size_scene(sizes, training, held_out, errors, marked, **drawn), "sentence": sentence}
 
 
 def other_sizes(model: Any, lines: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:

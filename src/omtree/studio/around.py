@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from omtree.data.wording import number
+from omtree.constraints.words import with_limit
 from omtree.report.svg import to_svg
 
 #: So many are shown, up to so much worse, and so long is looked for them.
@@ -54,6 +56,8 @@ def prices_around(model: Any) -> list[str]:
     if not model._constraints:
         return []
     try:
-        return [str(price) for price in model.prices_]
+        # A person who moved sliders never saw the constraint as it is written.
+        said = {each.title: with_limit(each) for each in model._constraints}
+        return [str(replace(price, wish=said.get(price.wish, price.wish))) for price in model.prices_]
     except (AttributeError, ValueError) as fault:
         return [str(fault)]

@@ -46,6 +46,22 @@ def with_edit(
     return [*others, {"type": "force", "tree": _merged(before, tree, _path(tree, here), wanted)}]
 
 
+def without_columns(constraints: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Constraints, as tables, of which what is kept of a tree names none of some columns any more.
+
+    Parameters
+    ----------
+    constraints : sequence of mappings
+    names : sequence of str
+        Columns that may not be asked about from now on.
+    """
+    kept = [
+        {**table, "tree": _never_asking(table["tree"], names)} if table.get("type") == "force" else table
+        for table in constraints
+    ]
+    return [table for table in kept if table.get("type") != "force" or _says_something(table["tree"])]
+
+
 def edit_words(tree: Tree, node: int, action: str, value: Any) -> str:
     """What an edit is called in the history."""
     here = tree.nodes[node]
@@ -133,8 +149,9 @@ def _merged(before: Mapping[str, Any], tree: Tree, path: list[TreeNode], wanted:
     here, *rest = path
     if not rest:
         if "without" in wanted:
-            return {**before, "without": sorted({*before.get("without", ()), *wanted["without"]})}
-        kept = {"without": list(before["without"])} if "without" in before else {}
+            known = _never_asking(before, wanted["without"])
+            return {**known, "without": sorted({*before.get("without", ()), *wanted["without"]})}
+        kept = _banned(before, wanted)
         # The same question with the same cuts keeps what is known below it.
         if all(before.get(key) == wanted.get(key) for key in ("split", "at", "groups")) and "below" in before:
             kept["below"] = before["below"]
@@ -144,8 +161,29 @@ def _merged(before: Mapping[str, Any], tree: Tree, path: list[TreeNode], wanted:
     below += [{} for _ in range(len(children) - len(below))]
     place = children.index(rest[0].index)
     below[place] = _merged(below[place], tree, rest, wanted)
-    kept = {key: before[key] for key in ("without",) if key in before}
-    return {**kept, **split, "below": below}
+    return {**_banned(before, wanted), **split, "below": below}
+
+
+def _banned(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that were banned from a node on, but for one that is asked for now: the last wish counts."""
+    names = [name for name in before.get("without", ()) if name != wanted.get("split")]
+    return {"without": names} if names else {}
+
+
+def _never_asking(before: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """What was given earlier without questions about columns that are banned now, and without what hangs on those."""
+    known = {key: value for key, value in before.items() if key != "without"}
+    if known.get("split") in names:
+        known = {key: value for key, value in known.items() if key not in ("split", "at", "groups", "below")}
+    if "below" in known:
+        known["below"] = [_never_asking(each, names) for each in known["below"]]
+    others = [name for name in before.get("without", ()) if name not in names]
+    return {**known, "without": others} if others else known
+
+
+def _says_something(kept: Mapping[str, Any]) -> bool:
+    """Whether anything is asked of a tree."""
+    return any(key != "below" for key in kept) or any(map(_says_something, kept.get("below", ())))
 
 
 def _split(tree: Tree, node: TreeNode) -> tuple[dict[str, Any], list[int]]:

@@ -69,17 +69,30 @@ def run_studio(
             webbrowser.open(address)
         try:
             studio.prepare()
-            serve(app, listener)
+            serve(app, studio, listener)
         finally:
             studio.close()
     print("the studio has ended")
 
 
-def serve(app: Any, listener: socket.socket) -> None:
+class _Server(uvicorn.Server):
+    """A server that tells the streams of its pages when it ends; else they are cut off, with a complaint each."""
+
+    def __init__(self, settings: uvicorn.Config, studio: Studio) -> None:
+        super().__init__(settings)
+        self._studio = studio
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End streams, then connections."""
+        await self._studio.end()
+        await super().shutdown(sockets)
+
+
+def serve(app: Any, studio: Studio, listener: socket.socket) -> None:
     """Answer requests until a signal ends it; open streams do not delay the end."""
     settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="on")
     try:
-        uvicorn.Server(settings).run(sockets=[listener])
+        _Server(settings, studio).run(sockets=[listener])
     except KeyboardInterrupt:  # uvicorn hands on the signal that ended it
         return
 

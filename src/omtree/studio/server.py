@@ -66,6 +66,7 @@ class Studio:
         self._clock = 0
         self._spare: WorkerProcess | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self.ended = False
 
     def window(self, name: str) -> Window:
         """The window of this name."""
@@ -107,6 +108,13 @@ class Studio:
         """Start a worker for the first window."""
         self._spare = WorkerProcess(self.source, self.limits)
         self._spare.prepare()
+
+    async def end(self) -> None:
+        """Let the streams end, which would keep the server waiting."""
+        self.ended = True
+        for window in self.windows.values():
+            async with window.news:
+                window.news.notify_all()
 
     def close(self) -> None:
         """End every worker."""
@@ -229,7 +237,7 @@ def make_app(studio: Studio, token: str, hosts: list[str]) -> Any:
 
         async def stream() -> AsyncIterator[str]:
             seen, shown = -1, None
-            while window.session.revisions:
+            while window.session.revisions and not studio.ended:
                 if seen != window.changes:
                     seen, news = window.changes, window.session.snapshot()
                     # A dozen pictures are not sent again for a word that changed.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omtree.export.saving import from_json
-from omtree.studio.edits import edit_words, with_edit
+from omtree.studio.edits import edit_words, with_edit, without_columns
 from omtree.studio.source import Source
 from omtree.studio.wishes import Wishes
 from omtree.studio.workers import WorkerProcess
@@ -102,8 +102,12 @@ class Session:
     def ask(self, wishes: Wishes, words: str = "") -> Revision:
         """A change of the wishes, which is called so in the history."""
         before = self.revisions.get(self.current)
-        if before is not None and before.wishes == wishes:
-            return before
+        if before is not None:
+            # The last wish counts: a column that may not be asked about any more is kept nowhere in the tree.
+            gone = [name for name in wishes.left_out if name not in before.wishes.left_out]
+            wishes = replace(wishes, constraints=tuple(without_columns(wishes.constraints, gone))) if gone else wishes
+            if before.wishes == wishes:
+                return before
         parent = None if before is None else before.number
         if before is not None and before.parent is not None and self._is_one_move(before, wishes):
             parent = before.parent

@@ -21,6 +21,9 @@ from omtree.report.words import answer, condition_words
 from omtree.studio.edits import cuts_of
 from omtree.studio.source import Source
 
+#: What the column of wishes has room for.
+_CURVE = (270.0, 180.0)
+
 
 def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict[str, Any]:
     """Everything that the page needs to show a model.
@@ -40,7 +43,7 @@ def view_of(model: Any, source: Source, *, most_leaves: int, phase: str) -> dict
     if source.test is not None:
         name, _, X, y = source.test
         tested = expectation_on(model, X, y, None, f"a test on {name}")
-    curve = size_curve(model)
+    curve = size_curve(model, size=_CURVE)
     return {
         "phase": phase,
         "svg": render_svg(model_scene(model)),

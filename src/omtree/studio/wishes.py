@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from omtree.constraints import Constraint, from_tables
 from omtree.data.wording import text_of
+from omtree.constraints.words import with_limit
 
 if TYPE_CHECKING:
     from omtree.studio.source import Source
@@ -149,7 +150,7 @@ class Wishes:
 def _constraint_words(wishes: Wishes, other: Wishes) -> str:
     added = [each for each in wishes.constraints if each not in other.constraints]
     if added:
-        return ", ".join(each.title for each in from_tables(added))
+        return ", ".join(with_limit(each) for each in from_tables(added))
     return "a constraint less"
 
 

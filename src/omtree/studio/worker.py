@@ -253,7 +253,7 @@ def _in_words(fault: str, wishes: Wishes) -> str:
     for each in wishes.constraint_objects():
         if isinstance(each, Force):
             fault = fault.replace(each.title, "what is kept of the tree")
-    return fault
+    return fault[:1].upper() + fault[1:]
 
 
 def _adds_up(wishes: Wishes) -> bool:

@@ -61,7 +61,7 @@ export function build(table, onchange) {
     (objective) => change({ objective }));
   const parts = [controls.depth.field, controls.leaves.field, auto, controls.curve, controls.objective.field];
   if (facts.classes.length === 2) {
-    controls.positive = pick("positive", "It is about", [[null, "the second class"], ...facts.classes.map((c) => [c.text, c.text])],
+    controls.positive = pick("positive", "It is about", facts.classes.map((c) => [c.text, c.text]),
       (positive) => change({ positive }));
     parts.push(controls.positive.field);
   }
@@ -178,7 +178,7 @@ export function show(snapshot) {
   controls.leaves.set(wishes.leaves ?? view?.leaves ?? 1);
   controls.auto.checked = wishes.leaves === null;
   controls.objective.select.value = JSON.stringify(wishes.objective);
-  if (controls.positive) controls.positive.select.value = JSON.stringify(wishes.positive);
+  if (controls.positive) controls.positive.select.value = JSON.stringify(wishes.positive ?? facts.classes[1].text);
   controls.support.set(Math.round(1000 * wishes.min_leaf) / 10);
   for (const [column, box] of controls.columns) box.checked = !wishes.left_out.includes(column);
   if (view?.curve) controls.curve.innerHTML = view.curve;

@@ -16,6 +16,7 @@ export function show(view) {
   const stage = byId("stage");
   nodes = view.nodes;
   if (stage.dataset.svg !== view.svg) {
+    const held = ["stage", "outline", "node"].some((id) => byId(id).contains(document.activeElement));
     stage.innerHTML = view.svg;
     stage.dataset.svg = view.svg;
     byId("outline").innerHTML = view.outline;
@@ -23,11 +24,15 @@ export function show(view) {
     byId("outline").querySelectorAll("li").forEach((line, at) => bindLine(line, view.outlined[at]));
     if (chosen !== null && chosen < nodes.length) choose(chosen, false);
     else forget();
+    // Who works with the keyboard goes on at the same place of the new tree.
+    if (held) placeOf(chosen ?? 0)?.focus({ preventScroll: true });
   }
 }
 
 const indexOf = (part) => Number(part.dataset.node ?? part.dataset.leaf);
 const partOf = (index) => byId("stage").querySelector(`[data-node="${index}"],[data-leaf="${index}"]`);
+const lineOf = (index) => byId("outline").querySelector(`[data-at="${index}"]`);
+const placeOf = (index) => (lineOf(index)?.checkVisibility() ? lineOf(index) : partOf(index));
 
 function bind(part) {
   const index = indexOf(part);
@@ -72,7 +77,7 @@ function choose(index, asked) {
   chosen = index;
   for (const part of byId("tree").querySelectorAll(".chosen")) part.classList.remove("chosen");
   partOf(index)?.classList.add("chosen");
-  byId("outline").querySelector(`[data-at="${index}"]`)?.classList.add("chosen");
+  lineOf(index)?.classList.add("chosen");
   const facts = nodes[index];
   const box = byId("node");
   box.hidden = false;
