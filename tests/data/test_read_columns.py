@@ -311,3 +311,17 @@ def test_texts_that_are_all_missing():
     assert column.kind == "numeric"
     assert column.has_missing
     assert np.isnan(column.values).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32"])
+def test_numbers_of_any_width_are_read_at_once(monkeypatch, dtype):
+    """A frame of numbers becomes no series at all, and has the values that a series for each column would have."""
+    frame = pd.DataFrame({"a": np.array([3, 1, 2], dtype=dtype), "b": [0.5, np.nan, 2.0], "c": [7, 8, 9]})
+    expected = columns.raw_columns(pa.Table.from_pandas(frame)).columns
+    monkeypatch.setattr("omtree.data.columns._from_series", None)
+    found = columns.raw_columns(frame).columns
+    assert [(each.name, each.kind, each.has_missing) for each in found] == [
+        (each.name, each.kind, each.has_missing) for each in expected
+    ]
+    for own, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(own.values, other.values)

@@ -80,11 +80,11 @@ def raw_columns(X: Any, only: Collection[str] | None = None) -> RawColumns:
         kept = _kept(labels, only)
         read = [_from_texts(str(labels[place]), texts[place]) for place in kept]
         return RawColumns(read, len(X), [labels[place] for place in kept], True)
-    if (floats := _float_matrix(X)) is not None:
+    if (numbers := _number_matrix(X)) is not None:
         labels = X.columns.tolist()
         kept = _kept(labels, only)
         named = [str(labels[place]) for place in kept]
-        read = _from_array(floats if only is None else floats[:, kept], named) if kept else []
+        read = _from_array(numbers if only is None else numbers[:, kept], named) if kept else []
         return RawColumns(read, len(X), [labels[place] for place in kept], True)
     if (frame := as_frame(X)) is not None:
         labels = list(frame.columns)
@@ -231,21 +231,25 @@ def _arrow_texts(X: Any) -> list[Any] | None:
     pandas = get_pandas()
     if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty or not _has_streams():
         return None
-    # A series for each column would take longer than all the rest of reading a small table.
-    arrays = list(getattr(X, "_iter_column_arrays", lambda: (column.array for _, column in X.items()))())
+    arrays = _frame_arrays(X)
     if not all(isinstance(array.dtype, pandas.StringDtype) and array.dtype.storage == "pyarrow" for array in arrays):
         return None
     return [array.__arrow_array__() for array in arrays]
 
 
-def _float_matrix(X: Any) -> npt.NDArray[np.float64] | None:
-    """A pandas frame of nothing but floats as they are in memory; a series for each column would take longer."""
+def _frame_arrays(X: Any) -> list[Any]:
+    """The arrays of a pandas frame; a series for each would take longer than all the rest of reading a small table."""
+    return list(getattr(X, "_iter_column_arrays", lambda: (column.array for _, column in X.items()))())
+
+
+def _number_matrix(X: Any) -> npt.NDArray[np.float64] | None:
+    """A pandas frame of nothing but numbers; a series for each column would take longer."""
     pandas = get_pandas()
     if pandas is None or not isinstance(X, pandas.DataFrame) or X.empty:
         return None
-    if not all(dtype == np.float64 and isinstance(dtype, np.dtype) for dtype in X.dtypes.unique()):
+    if not all(isinstance(array.dtype, np.dtype) and array.dtype.kind in "iuf" for array in _frame_arrays(X)):
         return None
-    return cast(npt.NDArray[np.float64], X.to_numpy())
+    return cast(npt.NDArray[np.float64], X.to_numpy(dtype=np.float64))
 
 
 def _from_categories(name: str, series: Any) -> Column | None:

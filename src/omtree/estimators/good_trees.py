@@ -84,6 +84,7 @@ class GoodTrees:
         # Its conditions mean something over its own thresholds only.
         same = tuple(model.rules_.features) == tuple(bench.problem.table.features)
         self._own = _node_of(model.tree_) if same else None
+        self._own_leaves: npt.NDArray[np.intp] | None = None
         self._own_listed = False
         self._asked = 0
         self._cut_short = False
@@ -176,7 +177,9 @@ class GoodTrees:
         tied = abs(loss - self._certificate.value) <= SAME * max(1.0, abs(loss))
         if self._own is None or not tied or found.leaves[i] != self._certificate.leaves:
             return False
-        return _same_leaves(_leaf_of_rows(found.tree(i), codes), _leaf_of_rows(self._own, codes))
+        if self._own_leaves is None:
+            self._own_leaves = _leaf_of_rows(self._own, codes)
+        return _same_leaves(_leaf_of_rows(found.tree(i), codes), self._own_leaves)
 
 
 def _node_of(tree: Tree | None) -> Node:
@@ -206,7 +209,9 @@ def _leaf_of_rows(root: Node, codes: CodeArray) -> npt.NDArray[np.intp]:
             leaf[rows] = n_leaves
             n_leaves += 1
         for condition, child in node.branches:
-            visit(child, rows[np.isin(codes[condition.feature, rows], condition.codes)])
+            inside = np.zeros(np.iinfo(codes.dtype).max + 1, dtype=np.bool_)
+            inside[list(condition.codes)] = True
+            visit(child, rows[inside[codes[condition.feature, rows]]])
 
     visit(root, np.arange(codes.shape[1]))
     return leaf

@@ -86,6 +86,8 @@ def positive_first(known: Sequence[Any], positive: Any) -> bool:
 
 def _categories(y: Any) -> list[Any] | None:
     """The categories of an ordered categorical, from the lowest on."""
+    if isinstance(y, np.ndarray):
+        return None
     series = nw.from_native(y, pass_through=True, allow_series=True)
     if not isinstance(series, nw.Series):
         categories = getattr(y, "categories", None)  # a pandas categorical that is no series
