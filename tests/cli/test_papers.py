@@ -31,6 +31,18 @@ def test_reasons(credit, run, tmp_path):
     assert any(line["reason 1"].startswith("LOW: ") for line in lines)
 
 
+def test_reasons_golden(credit, run, tmp_path):
+    """The table to fill in for a stored model, and its reasons for the training rows, are what is kept here."""
+    golden = Path(__file__).parent / "golden" / "reasons.txt"
+    codes = tmp_path / "codes.toml"
+    assert run("reasons", str(golden.with_name("credit.json")), "-o", str(codes)).code == 0
+    given = tmp_path / "reasons.csv"
+    asked = (str(golden.with_name("credit.json")), credit.data, "--codes", str(codes), "-n", "3", "-o", str(given))
+    assert run("reasons", *asked).code == 0
+    kept = "\n".join(file.read_text(encoding="utf-8") for file in (codes, given))
+    assert kept == golden.read_text(encoding="utf-8")
+
+
 def test_reasons_in_exports(credit, run, fails, tmp_path):
     """SQL with reasons runs in DuckDB and gives the codes; formats that have none refuse them."""
     codes = tmp_path / "codes.toml"

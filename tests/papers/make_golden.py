@@ -37,6 +37,12 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         data, model = write_credit(Path(folder) / "data.csv"), str(CLI / "credit.json")
         shown("fit", data, "--target", "outcome", "--depth", "2", "--out", model, "--quiet")
+        codes = str(Path(folder) / "codes.toml")
+        shown("reasons", model, "-o", codes)
+        given = str(Path(folder) / "reasons.csv")
+        shown("reasons", model, data, "--codes", codes, "-n", "3", "-o", given)
+        kept = "\n".join(Path(file).read_text(encoding="utf-8") for file in (codes, given))
+        (CLI / "reasons.txt").write_text(kept, encoding="utf-8")
         frame = pd.read_csv(data, dtype={"zip code": str})
         frame["income"] = frame["income"] / 4
         shifted = str(Path(folder) / "shifted.csv")
