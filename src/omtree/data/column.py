@@ -75,6 +75,11 @@ class Columns:
         """The columns' names, in order."""
         return tuple(column.name for column in self.columns)
 
+    @cached_property
+    def two_valued(self) -> bool:
+        """Whether no column has more than two values, "missing" not counted."""
+        return all(column.two_valued for column in self.columns)
+
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The columns' kinds, in order."""

@@ -255,8 +255,10 @@ def _number_losses(
 ) -> FloatArray:
     """The loss of every rule."""
     losses = np.empty(len(rules))
-    for r, rule in enumerate(rules):
-        inside = (owner == r) & (weight > 0)
+    present = np.flatnonzero(weight > 0)
+    order = present[np.argsort(owner[present], kind="stable")]
+    ends = np.cumsum(np.bincount(owner[order], minlength=len(rules)))
+    for r, (rule, inside) in enumerate(zip(rules, np.split(order, ends[:-1]), strict=True)):
         statistics = RuleStatistics.of_samples(target, weight, inside)
         losses[r] = objective.loss(statistics)
         if target.outputs is not None:
@@ -273,12 +275,12 @@ def _number_losses(
     return losses
 
 
-def _line_loss(line: Line, target: Target, weight: FloatArray, inside: npt.NDArray[np.bool_]) -> float:
+def _line_loss(line: Line, target: Target, weight: FloatArray, inside: npt.NDArray[np.intp]) -> float:
     """What the samples of a rule lose by its line: their squared distances, and the price of its slopes for each."""
     known, regressors = target.leaf_columns, target.regressors
     assert known is not None
     assert regressors is not None
-    predicted = np.full(np.count_nonzero(inside), line.mean)
+    predicted = np.full(len(inside), line.mean)
     price = 0.0
     for part in line.slopes:
         place = known.columns.index(part.column)

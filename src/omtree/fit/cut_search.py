@@ -74,7 +74,7 @@ def _is_for_binary(objective: Objective, training: Training, pose: Pose) -> bool
     if type(training) is not Training or pose.constraints:
         return False  # rows that are elsewhere have no values here
     # Where no column has more than two values, codes are all cuts there are, and their search is the faster one.
-    if all(column.two_valued for column in training.columns):
+    if training.columns.two_valued:
         return False
     return isinstance(objective, Squared) or cost_of_class(objective, training) is not None
 

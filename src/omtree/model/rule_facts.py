@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,8 @@ from omtree.problem.problem import Problem
 from omtree.sources.target import Target
 
 Assignment = npt.NDArray[np.intp]
+#: Shares of the weight at or below the quartiles, rounded down.
+_QUARTILES = (0.25 * (1 - 1e-12), 0.5 * (1 - 1e-12), 0.75 * (1 - 1e-12))
 
 
 @dataclass(frozen=True)
@@ -44,19 +48,24 @@ class TargetSummary:
         """
         total = float(weights.sum())
         mean = weighted_sum(weights, targets) / total
-        deviation = float(np.sqrt(weighted_sum(weights, (targets - mean) ** 2) / total))
-        shares = np.array([0.25, 0.5, 0.75]) * (1 - 1e-12)
+        deviation = math.sqrt(weighted_sum(weights, (targets - mean) ** 2) / total)
+        last = len(targets) - 1
         if weights.min() == weights.max():
-            # Where all weigh the same, three of the targets are the quartiles, and need no order of all.
-            places = np.ceil(shares * len(targets)).astype(np.intp) - 1
-            quartiles = np.partition(targets, places)[places]
+            # Where all weigh the same, five of the targets are wanted, and need no order of all.
+            places = [0, *(math.ceil(share * len(targets)) - 1 for share in _QUARTILES), last]
+            ordered = np.partition(targets, places)
         else:
             order = np.argsort(targets, kind="stable")
             below = np.cumsum(weights[order])
-            places = np.searchsorted(below, shares * below[-1])
-            quartiles = targets[order[np.minimum(places, len(order) - 1)]]
-        low, middle, high = quartiles.tolist()
-        return cls(mean, deviation, (float(targets.min()), low, middle, high, float(targets.max())))
+            quartiles = np.searchsorted(below, np.array(_QUARTILES) * below[-1])
+            places = [0, *np.minimum(quartiles, last).tolist(), last]
+            ordered = targets[order]
+        least, low, middle, high, most = ordered[places].tolist()
+        return cls(mean, deviation, (least, low, middle, high, most))
+
+
+#: Tells the spread of the target over several rules.
+Summary = Callable[[Sequence[int]], TargetSummary | None]
 
 
 @dataclass(frozen=True)
@@ -95,12 +104,17 @@ class Reader:
         """Of every rule, given the rule of each merged row and the label of each rule."""
         return self._numbers(rule_of_row, len(labels)) if self.target.is_number else self._classes(rule_of_row, labels)
 
-    def summary(self, rule_of_row: Assignment, rules: Sequence[int]) -> TargetSummary | None:
-        """The spread of the target over several rules; None where it is no number."""
+    def summaries(self, rule_of_row: Assignment, n_rules: int) -> Summary | None:
+        """What tells the spread of the target over several rules; None where it is no number."""
         if not self.target.is_number or self.target.lifetimes is not None or self.target.outputs is not None:
             return None
-        inside = np.isin(rule_of_row, rules)[self.problem.table.row_of] & (self.problem.table.row_of >= 0)
-        return TargetSummary.of(self.target.values[inside], self.weight[inside])
+        samples = self._samples(rule_of_row, n_rules)
+
+        def summary(rules: Sequence[int]) -> TargetSummary:
+            inside = np.concatenate([samples[rule] for rule in rules])
+            return TargetSummary.of(self.target.values[inside], self.weight[inside])
+
+        return summary
 
     def _classes(self, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:
         problem, n_rules = self.problem, len(labels)
@@ -144,12 +158,8 @@ class Reader:
         return float(self.objective.loss(RuleStatistics(np.array(class_weights), self.target.classes.tolist())))
 
     def _numbers(self, rule_of_row: Assignment, n_rules: int) -> list[RuleFacts]:
-        rule_of_sample = self._rule_of_sample(rule_of_row)
-        order = np.argsort(rule_of_sample, kind="stable")
-        bounds = np.searchsorted(rule_of_sample[order], np.arange(n_rules + 1))
         facts = []
-        for r in range(n_rules):
-            samples = order[bounds[r] : bounds[r + 1]]
+        for samples in self._samples(rule_of_row, n_rules):
             targets, weights = self.target.values[samples], self.weight[samples]
             rule = RuleStatistics.of_samples(self.target, self.weight, samples)
             loss = float(self.objective.loss(rule))
@@ -170,6 +180,13 @@ class Reader:
             summary = TargetSummary.of(targets, weights)
             facts.append(RuleFacts(float(weights.sum()), (), prediction, loss, 0, summary))
         return facts
+
+    def _samples(self, rule_of_row: Assignment, n_rules: int) -> list[Assignment]:
+        """The samples of every rule, in their order."""
+        rule_of_sample = self._rule_of_sample(rule_of_row)
+        order = np.argsort(rule_of_sample, kind="stable")
+        bounds = np.searchsorted(rule_of_sample[order], np.arange(n_rules + 1)).tolist()
+        return [order[first:end] for first, end in itertools.pairwise(bounds)]
 
     def _rule_of_sample(self, rule_of_row: Assignment) -> Assignment:
         # A sample of weight zero has row -1 and belongs to no rule.

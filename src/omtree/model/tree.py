@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import CodeArray
-from omtree.model.rule_facts import Reader, TargetSummary
+from omtree.model.rule_facts import Reader, Summary, TargetSummary
 from omtree.model.rules import RuleSet, in_words, rule_of_rows
 from omtree.problem.graph import Condition
 from omtree.problem.problem import Node, Path
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-#: The spread of a numeric target over several rules.
-Summary = Callable[[Sequence[int]], TargetSummary | None]
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ class Tree:
             return _Split(feature, tuple(branches), node.default)
 
         bare = shape(root, {}, np.arange(codes.shape[1]))
-        summary = partial(reader.summary, rule_of_row) if reader.target.is_number else None
+        summary = reader.summaries(rule_of_row, len(paths))
         return cls(bare, RuleSet.from_paths(paths, reader, rule_of_row), summary)
 
     @classmethod
@@ -290,8 +287,7 @@ def summary_of(paths: Sequence[Path], reader: Reader) -> Summary | None:
     """The spread of the target over several of these paths; None where it is no number."""
     if not reader.target.is_number:
         return None
-    rule_of_row = rule_of_rows(paths, reader.problem.table.codes)
-    return lambda rules: reader.summary(rule_of_row, rules)
+    return reader.summaries(rule_of_rows(paths, reader.problem.table.codes), len(paths))
 
 
 def _rules_below(shape: _Split | int) -> list[int]:

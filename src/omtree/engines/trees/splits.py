@@ -33,7 +33,7 @@ def order_of(feature: Feature, categories: Categories) -> list[int]:
 def unpack(
     tree: PackedTree | None, columns: Sequence[int], features: Sequence[Feature], categories: Categories
 ) -> Node | None:
-    """A tree of the kernel in our terms."""
+    """A tree of the kernel in our terms; its conditions have no text yet, since most trees are never shown."""
     if tree is None:
         return None
 
@@ -48,7 +48,7 @@ def unpack(
         return Node(
             label,
             tuple(
-                (Condition(column, codes, feature.describe(codes)), node(child, {**domains, column: codes}))
+                (Condition(column, codes), node(child, {**domains, column: codes}))
                 for codes, (_, child) in zip(parts, branches, strict=True)
             ),
         )
@@ -64,6 +64,8 @@ def widen(
     complement: bool,
 ) -> list[tuple[int, ...]]:
     """Give each code of the domain that no row of the node has to a part, so that the parts stay conditions."""
+    if sum(map(len, parts)) == len(domain):
+        return [tuple(sorted(part)) for part in parts]
     family = family_of(feature, categories)
     if complement:
         single = parts[0] if len(parts[0]) == 1 else parts[1]

@@ -68,12 +68,13 @@ def tree_task(
     if max_children is not None and max_children < 2:
         raise ValueError(f"max_children must be at least 2, not {max_children}.")
     used = [features[column] for column in columns]
+    families = [family_of(feature, categories) for feature in used]
     return _native.TreeTask(
         columns=columns,
         n_codes=[feature.n_codes for feature in used],
-        families=[family_of(feature, categories) for feature in used],
+        families=families,
         has_missing=[feature.has_missing and feature.n_codes > 2 for feature in used],
-        orders=[order_of(feature, categories) for feature in used],
+        orders=[order_of(f, categories) if family == "run" else [] for f, family in zip(used, families, strict=True)],
         forced=[_by_place(node, columns) for node in forced],
         max_depth=max_depth,
         max_leaves=max_leaves,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 from narwhals.dependencies import is_duckdb_relation, is_polars_lazyframe
 
 #: Memory where no limit is given, as a share of what the machine has free.
@@ -151,6 +152,8 @@ def is_scan(X: Any) -> bool:
 
 def is_lazy(X: Any) -> bool:
     """Whether X is a DuckDB relation or a lazy frame."""
+    if isinstance(X, np.ndarray):
+        return False  # known at once, and asked several times a fit
     return isinstance(X, nw.LazyFrame) or is_duckdb_relation(X) or is_polars_lazyframe(X)
 
 
