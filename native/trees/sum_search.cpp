@@ -172,6 +172,7 @@ SearchResult SumSearch::run() {
         SumWorker(*this, cache_, control_).check();
         chains_ = find_chains(problem_, weights_, support_, [&] { SumWorker(*this, cache_, control_).check(); });
         layout_ = PairLayout(chains_.n_columns(), n_sums_);
+        SumWorker(*this, cache_, control_).count(everything_, whole_);
         result.finished = true;
     } catch (const Stopped &) {
         // A single leaf it is.
@@ -230,14 +231,12 @@ bool SumSearch::solve_root(int depth, SumValues &best) {
     }
     bool complete = true;
     try {
-        SumTable table;
-        workers[0]->count(everything_, table);
         SumValues two;
-        workers[0]->two_levels({table.data()}, depth, two);
+        workers[0]->two_levels({whole_.data()}, depth, two);
         if (depth <= 2) {
             best = two;
         } else if (depth <= 4) {
-            SumLevels levels(*this, *workers[0], everything_, table, {}, depth);
+            SumLevels levels(*this, *workers[0], everything_, whole_, {}, depth);
             std::vector<int> items(levels.n_items());
             std::iota(items.begin(), items.end(), 0);
             complete = share_out(items, n_threads, control_,
@@ -293,33 +292,43 @@ int SumSearch::build(SumWorker &worker, const SampleRows &rows, const ConditionS
                      const SumValues *known, SearchTree &tree, double &total_loss) {
     const int position = static_cast<int>(tree.size());
     tree.emplace_back();
-    SumValues found;
     const std::vector<double> sums = total(rows);
-    found.start(1, leaf(sums.data()));
+    // The best trees of depth 0, 1 and 2 come from one table.
+    std::vector<SumValues> shallow(1);
+    shallow[0].start(1, leaf(sums.data()));
+    SumValues found = shallow[0];
     if (loss_ == SumLoss::least) {
         tree[position].label = static_cast<int>(std::min_element(sums.begin() + 1, sums.end()) - sums.begin()) - 1;
     }
-    if (known != nullptr) {
-        found = *known;
-    } else if (depth > 0 && leaves > (any_size_ ? 0 : 1)) {
+    if (depth > 0 && leaves > (any_size_ ? 0 : 1)) {
         try {
-            worker.solve(rows, path, depth, infinity, found);
+            SumTable counted;
+            if (known == nullptr) {
+                worker.count(rows, counted);
+            }
+            const SumTable &table = known == nullptr ? counted : whole_;
+            for (int less = 1; less <= std::min(depth, 2); ++less) {
+                worker.two_levels({table.data()}, less, shallow.emplace_back());
+            }
+            found = shallow.back();
+            if (known == nullptr && depth > 2) {
+                worker.solve(rows, path, depth, infinity, found);
+            }
         } catch (const Stopped &) {
             // What is known by then is taken.
         }
     }
+    if (known != nullptr) {
+        found = *known;
+    }
     const int size = std::min(leaves, found.sizes());
     // Of equal trees the shallowest.
-    for (int shallow = 0; shallow < std::min(depth, 3); ++shallow) {
-        SumValues less;
-        try {
-            worker.solve(rows, path, shallow, infinity, less);
-        } catch (const Stopped &) {
-            break;
-        }
-        if (less.loss[std::min(size, less.sizes())] <= found.loss[size] + tolerance_) {
-            found.choice[size] = less.choice[std::min(size, less.sizes())];
-            depth = shallow;
+    for (int less = 0; less < std::min(depth, static_cast<int>(shallow.size())); ++less) {
+        const SumValues &values = shallow[less];
+        const int own = std::min(size, values.sizes());
+        if (values.loss[own] <= found.loss[size] + tolerance_) {
+            found.choice[size] = values.choice[own];
+            depth = less;
             break;
         }
     }

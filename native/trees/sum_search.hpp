@@ -109,6 +109,7 @@ class SumSearch {
     SampleRows everything_;
     Chains chains_;
     PairLayout layout_;
+    SumTable whole_; ///< of all samples
     SearchStatistics statistics_;
     SearchCache cache_;
     mutable BoundedCache<DepthTwo> quarters_; ///< of trees deeper than four, by their conditions above depth two

@@ -25,6 +25,24 @@ def as_read(X, **options):
     return [(column.name, column.kind, cells(column)) for column in read_columns(X, **options)]
 
 
+def test_a_frame_of_plain_numbers_is_read_as_its_columns_are():
+    """Whole numbers and floats of any width, missing cells and a part of the columns: as beside a column of texts."""
+    frame = pd.DataFrame(
+        {
+            "whole": [3, 1, 2],
+            "byte": np.array([0, 255, 7], dtype=np.uint8),
+            "float": [0.5, np.nan, -2.0],
+            "short": np.array([0.1, 0.2, 0.3], dtype=np.float32),
+        }
+    )
+    assert as_read(frame) == as_read(frame.assign(text=["a", "b", "c"]))[:-1]
+    part = columns.raw_columns(frame, {"short", "byte"})
+    assert [(column.name, cells(column)) for column in part.columns] == [
+        ("byte", [0.0, 255.0, 7.0]),
+        ("short", np.array([0.1, 0.2, 0.3], dtype=np.float32).tolist()),
+    ]
+
+
 ORDERED_ARROW = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(["small", "big"]), ordered=True)
 
 

@@ -93,24 +93,25 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         `besides` are more constraints, which depend on the names of the columns. `look` sees the samples as long as
         they are open.
         """
+        elsewhere = is_elsewhere(X)
         # A copy learns the names of the columns.
         learner = copy.copy(self)
-        if not is_elsewhere(X):
+        if not elsewhere:
             check_names(learner, X, reset=True)
         with closing(read()) as training:
-            if is_elsewhere(X):
+            if elsewhere:
                 learner.feature_names_in_ = np.array(training.columns.names, dtype=object)
                 learner.n_features_in_ = len(training.columns)
             constraints = (*self.constraints, *besides(training.columns.names))
             ready = training.with_groups(group_columns(constraints), groups)
             validation = CrossValidation.of(vars(self), cv_groups, self._measure)
-            if validation is not None and is_elsewhere(X):
+            if validation is not None and elsewhere:
                 raise ValueError(
                     "Cross-validation needs rows that fit into memory; give max_leaves or leaf_price a number and "
                     "leave cv out."
                 )
             plan = Plan.of({**vars(self), "constraints": constraints})
-            if is_elsewhere(X) and any(map(is_asked, constraints)):
+            if elsewhere and any(map(is_asked, constraints)):
                 raise ValueError("confidence needs rows that fit into memory; leave it out of the constraints.")
             fitted = fit_assured(plan, validation, ready, objective, deadline, self.confidence_rows)
             plan, ready, choice = fitted.plan, fitted.training, fitted.choice
@@ -118,7 +119,7 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             look(training, outcome)
             stability = None
             if self.stability is not None:
-                if is_elsewhere(X):
+                if elsewhere:
                     raise ValueError("stability needs rows that fit into memory; leave it out.")
                 sized = plan if choice is None else choice.applied(plan)
                 stability = stability_of(sized, outcome, ready, objective, self.stability, self.time_limit)
@@ -157,7 +158,7 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         if outcome.family is not None:
             self._family = outcome.family
         self._bench = None
-        if not is_elsewhere(X):
+        if not elsewhere:
             self._code_shares = code_shares(outcome.problem.table, asked_features(outcome.rules, outcome.tree))
             self._bench = Workbench(plan, ready, objective, outcome.problem)
         if choice is not None:

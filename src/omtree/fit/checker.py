@@ -177,12 +177,13 @@ def _owners(rules: RuleSet, codes: CodeArray, weight: FloatArray) -> npt.NDArray
 
 
 def _owners_in(rules: RuleSet, codes: CodeArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """The last rule that each sample meets, and whether it meets one and no other; bits, as leaves may be thousands."""
+    """The rule that each sample meets, and whether it meets one and no other; bits, as leaves may be thousands."""
     n_samples = codes.shape[1]
     everything = np.packbits(np.ones(n_samples, dtype=bool))
     meeting: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.uint8]] = {}
     any_rule, two_rules = np.zeros_like(everything), np.zeros_like(everything)
-    owner = np.zeros(n_samples, dtype=np.intp)
+    # The numbers of the rules in binary digits: so many sets of samples, not one for each rule.
+    digits = np.zeros((max(1, (len(rules) - 1).bit_length()), len(everything)), dtype=np.uint8)
     for r, rule in enumerate(rules):
         inside = everything
         for condition in rule.conditions:
@@ -194,11 +195,14 @@ def _owners_in(rules: RuleSet, codes: CodeArray) -> tuple[npt.NDArray[np.intp], 
             inside = inside & meeting[key]
         two_rules |= any_rule & inside
         any_rule |= inside
-        some = np.flatnonzero(inside)
-        places = (8 * some[:, None] + np.arange(8))[np.unpackbits(inside[some]).reshape(-1, 8) == 1]
-        owner[places] = r
+        for place, digit in enumerate(digits):
+            if r >> place & 1:
+                digit |= inside
     once = np.unpackbits(any_rule & ~two_rules, count=n_samples).astype(bool)
-    return owner, once
+    owner = np.zeros(n_samples, dtype=np.intp)
+    for place, digit in enumerate(digits):
+        owner += np.unpackbits(digit, count=n_samples).astype(np.intp) << place
+    return np.where(once, owner, 0), once
 
 
 def _class_losses(

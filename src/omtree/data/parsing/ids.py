@@ -66,4 +66,4 @@ def names_its_rows(column: Column) -> str:
 def _rises_or_fits(values: FloatArray) -> bool:
     """Whether the first rows leave it possible that all numbers are different."""
     first = values[: 4 * LEAST_ROWS]
-    return len(np.unique(first)) == len(first)
+    return len(set(first.tolist())) == len(first)
