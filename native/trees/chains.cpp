@@ -33,22 +33,37 @@ std::vector<Candidate> candidates(const SearchProblem &problem, std::span<const 
     split_columns(problem, columns);
     std::vector<Candidate> found;
     std::set<Bits> known;
+    int weighed = -1;
+    double weight_of_code[4][256]; // four sums that do not wait for each other
     for (SplitColumn &column : columns) {
         check();
-        Candidate candidate{std::move(column), Bits(n_words, 0)};
-        bool member[256] = {};
-        for (const std::uint8_t code : candidate.column.inside) {
-            member[code] = true;
+        const std::uint8_t *codes = problem.features[column.feature].codes;
+        if (column.feature != weighed) {
+            weighed = column.feature;
+            std::fill_n(weight_of_code[0], 4 * 256, 0.0);
+            for (std::size_t i = 0; i < problem.n_rows; ++i) {
+                weight_of_code[i % 4][codes[i]] += weights[i];
+            }
         }
-        const std::uint8_t *codes = problem.features[candidate.column.feature].codes;
-        for (std::size_t i = 0; i < problem.n_rows; ++i) {
-            if (member[codes[i]]) {
-                candidate.inside[i / 64] |= std::uint64_t{1} << (i % 64);
-                candidate.weight += weights[i];
+        Candidate candidate{std::move(column), Bits(n_words, 0)};
+        std::uint64_t member[256] = {};
+        for (const std::uint8_t code : candidate.column.inside) {
+            member[code] = 1;
+            for (const double *part : weight_of_code) {
+                candidate.weight += part[code];
             }
         }
         if (candidate.weight < support || total - candidate.weight < support) {
             continue;
+        }
+        for (std::size_t w = 0; w < n_words; ++w) {
+            const std::uint8_t *own = codes + 64 * w;
+            const std::size_t n = std::min<std::size_t>(64, problem.n_rows - 64 * w);
+            std::uint64_t word = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                word |= member[own[i]] << i;
+            }
+            candidate.inside[w] = word;
         }
         Bits either = candidate.inside;
         if (either[0] & 1) {
@@ -94,15 +109,21 @@ Chains find_chains(const SearchProblem &problem, std::span<const double> weights
     }
     Chains result;
     result.codes.assign(problem.n_rows * chains.size(), 0);
+    // The codes of a chain side by side first: those of a row are far from those of the next.
+    std::vector<std::uint8_t> codes;
     for (std::size_t c = 0; c < chains.size(); ++c) {
         check();
         result.first.push_back(result.n_columns());
+        codes.assign(problem.n_rows, 0);
         for (const int i : chains[c]) {
             for (std::size_t row = 0; row < problem.n_rows; ++row) {
-                result.codes[row * chains.size() + c] += found[i].inside[row / 64] >> (row % 64) & 1;
+                codes[row] += found[i].inside[row / 64] >> (row % 64) & 1;
             }
             result.chain_of.push_back(static_cast<int>(c));
             result.columns.push_back(std::move(found[i].column));
+        }
+        for (std::size_t row = 0; row < problem.n_rows; ++row) {
+            result.codes[row * chains.size() + c] = codes[row];
         }
     }
     result.first.push_back(result.n_columns());

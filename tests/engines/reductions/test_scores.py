@@ -11,7 +11,7 @@ from omtree.engines.reductions import scores
 
 @pytest.mark.parametrize("name", ["f1", "jaccard"])
 def test_a_shallow_start_spares_deep_searches_and_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deep trees have the same score from the score of a shallow one on as from the middle, in no more deep searches."""
+    """Deep trees have the same score from that of a shallow one on as from the middle, in fewer deep searches."""
     n_deep = {4: 0, 99: 0}
     for seed in range(6):
         rng = np.random.default_rng(seed)
