@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
-KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp)
+KERNEL := $(wildcard native/*/*.cpp native/*/*.hpp native/*/*.inc native/*/*/*.cpp native/*/*/*.hpp native/*/*/*.inc)
 NATIVE := CMakeLists.txt pyproject.toml $(KERNEL)
 
 .PHONY: demo docs pictures notebooks fit interop studio test soak fuzz test-oldest wheel sdist lint format sanitize clean build bench bench-paper bench-large bench-rivals \

@@ -11,17 +11,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = SETTINGS["project"]
 #: Packages whose distribution has another name.
 MODULES = {"scikit-learn": "sklearn"}
 #: Parts of the package that say in a sentence which extra they need.
 EXTRAS = ("cli", "studio")
 
 
+def modules_of(requirements: list[str]) -> set[str]:
+    """The modules of packages."""
+    names = {re.split(r"[><=\[]", requirement)[0] for requirement in requirements}
+    return {MODULES.get(name, name) for name in names}
+
+
 def declared() -> set[str]:
     """The modules of the packages that ``pip install omtree`` pulls."""
-    names = {re.split(r"[><=\[]", requirement)[0] for requirement in PROJECT["dependencies"]}
-    return {MODULES.get(name, name) for name in names}
+    return modules_of(PROJECT["dependencies"])
 
 
 def loaded_with(path: Path) -> Iterator[str]:
@@ -67,3 +73,24 @@ def test_the_oldest_versions_are_those_declared() -> None:
     for requirement in PROJECT["dependencies"]:
         name, least = requirement.split(">=")
         assert pinned[name] == least or pinned[name].startswith(f"{least}.")
+
+
+def test_the_tests_of_wheels_have_what_they_import() -> None:
+    """An environment with a wheel has the packages that the tests run there import, their helpers' too."""
+    wheels = SETTINGS["tool"]["cibuildwheel"]
+    present = declared() | modules_of(wheels["test-requires"])
+    for extra in wheels["test-extras"]:
+        present |= modules_of(PROJECT["optional-dependencies"][extra])
+    folders = re.findall(r"\{project\}/(tests/\w+)", wheels["test-command"])
+    waiting = [ROOT / "tests" / "conftest.py", *(path for folder in folders for path in (ROOT / folder).glob("*.py"))]
+    seen: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        seen.add(path)
+        missing = set(loaded_with(path)) - present - set(sys.stdlib_module_names) - {"omtree", "helpers"}
+        assert not missing, f"{path.relative_to(ROOT)} imports {missing}"
+        used = re.findall(r"^from helpers(?:\.(\w+))? import (.+)$", path.read_text(), flags=re.MULTILINE)
+        helpers = {name.strip() for module, names in used for name in ([module] if module else names.split(","))}
+        waiting += {ROOT / "tests" / "helpers" / f"{name}.py" for name in helpers} - seen
+    assert len(folders) > 1
+    assert len(seen) > 10

@@ -31,13 +31,22 @@ def test_what_a_workflow_runs_exists(path: Path) -> None:
             assert (ROOT / (module.replace(".", "/") + ".py")).exists()
 
 
+def test_versions_of_the_pages_find_their_builder() -> None:
+    """The program that publishes versions of the site calls another one by its name, which is in `.venv` only."""
+    lines = commands(ROOT / ".github" / "workflows" / "docs.yml")
+    calls = [number for number, line in enumerate(lines) if "mike " in line and "pip install" not in line]
+    assert 'export PATH="$PWD/.venv/bin:$PATH"' in lines[: calls[0]]
+    assert any("mike deploy" in lines[number] for number in calls)
+
+
 def test_every_kind_of_job_is_there() -> None:
-    """Style, tests by system, the oldest versions, another compiler, sanitizers, speed, fuzzing, pages and wheels."""
+    """Style, tests by system, tools, the oldest versions, a compiler, sanitizers, speed, fuzzing, pages and wheels."""
     jobs = {name for path in FILES for name in yaml.safe_load(path.read_text())["jobs"]}
     assert jobs >= {
         "lint",
         "test",
         "windows",
+        "interop",
         "oldest",
         "clang",
         "sanitize",
