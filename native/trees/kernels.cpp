@@ -10,6 +10,9 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define OMTREE_X86 1
 #include <immintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#define OMTREE_NEON 1
+#include <arm_neon.h>
 #endif
 
 // Vectors wider than the baseline's are passed within one file only, so their calling convention is nobody's concern.
@@ -190,6 +193,47 @@ void count_pairs(const BitView &bits, const std::uint64_t *mask, std::int32_t *c
 #pragma GCC pop_options
 #endif
 
+// Compilers make NEON of the vectors of the portable kernels by themselves, but take the bits of one word at a time.
+#ifdef OMTREE_NEON
+namespace neon {
+constexpr int words_at_once = 31; ///< a byte counts the bits of as many: 31 * 8 < 256
+
+void count_pairs(const BitView &bits, const std::uint64_t *mask, std::int32_t *counts) {
+    for (int s = 0; s < bits.n_segments; ++s) {
+        const Segment &segment = bits.segments[s];
+        for (int start = segment.begin; start < segment.end; start += words_at_once) {
+            const int stop = start + words_at_once < segment.end ? start + words_at_once : segment.end;
+            for (int i = 0; i < bits.n_columns; ++i) {
+                std::int32_t *row =
+                    counts + (static_cast<std::size_t>(segment.label) * bits.n_columns + i) * bits.stride;
+                std::uint64_t own[words_at_once];
+                const std::uint64_t *a = bits.rows + static_cast<std::size_t>(i) * bits.n_words;
+                for (int w = start; w < stop; ++w) {
+                    own[w - start] = mask != nullptr ? a[w] & mask[w] : a[w];
+                }
+                for (int j = i & ~7; j < bits.n_columns; j += 8) {
+                    uint8x16_t sums[4] = {vdupq_n_u8(0), vdupq_n_u8(0), vdupq_n_u8(0), vdupq_n_u8(0)};
+                    for (int w = start; w < stop; ++w) {
+                        const uint64x2_t x = vdupq_n_u64(own[w - start]);
+                        const std::uint64_t *b = bits.words + static_cast<std::size_t>(w) * bits.stride + j;
+                        for (int k = 0; k < 4; ++k) {
+                            const uint64x2_t both = vandq_u64(x, vld1q_u64(b + 2 * k));
+                            sums[k] = vaddq_u8(sums[k], vcntq_u8(vreinterpretq_u8_u64(both)));
+                        }
+                    }
+                    for (int k = 0; k < 4; ++k) {
+                        const uint64x2_t total = vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(sums[k])));
+                        row[j + 2 * k] += static_cast<std::int32_t>(vgetq_lane_u64(total, 0)) * segment.weight;
+                        row[j + 2 * k + 1] += static_cast<std::int32_t>(vgetq_lane_u64(total, 1)) * segment.weight;
+                    }
+                }
+            }
+        }
+    }
+}
+} // namespace neon
+#endif
+
 constexpr Kernels portable_kernels = {"portable",
                                       portable::count_pairs,
                                       portable::best_second,
@@ -242,7 +286,14 @@ Kernels choose() {
                 avx2::compress};
     }
 #endif
+#ifdef OMTREE_NEON
+    Kernels with_neon = portable_kernels;
+    with_neon.name = "neon";
+    with_neon.count_pairs = neon::count_pairs;
+    return with_neon;
+#else
     return portable_kernels;
+#endif
 }
 
 } // namespace
