@@ -9,4 +9,5 @@ NB_MODULE(_native, m) {
     omtree::bindings::bind_neighbourhood(m);
     omtree::bindings::bind_rules(m);
     m.def("interrupts", [] { return omtree::bindings::interrupts.load(); });
+    m.def("count_interrupt", [] { ++omtree::bindings::interrupts; });
 }

@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 from omtree import _native
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+def heeds_interrupts(work: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
+    """Work of which every `Deadline` knows of Ctrl-C, also where the exception that it raises is lost.
+
+    Python drops an exception that is raised in a destructor or in a callback of the garbage collector, and with it the
+    interrupt: a fit without a limit would go on for good.
+    """
+
+    @functools.wraps(work)
+    def heeding(*args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+        before = signal.getsignal(signal.SIGINT)
+        # Only the main thread has a say in signals; who ignores them, or lets them end the process, goes on so.
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            return work(*args, **kwargs)
+
+        def counting(number: int, frame: Any) -> Any:
+            try:
+                return before(number, frame)
+            except BaseException:
+                _native.count_interrupt()
+                raise
+
+        signal.signal(signal.SIGINT, counting)
+        try:
+            return work(*args, **kwargs)
+        finally:
+            if signal.getsignal(signal.SIGINT) is counting:
+                signal.signal(signal.SIGINT, before)
+
+    return heeding
 
 
 class Deadline:
@@ -38,7 +76,7 @@ class Deadline:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C came while the kernel worked.
+        """Whether Ctrl-C came while the kernel worked, or anywhere else in work that heeds it.
 
         The kernel then answers with what it has. That nothing long begins afterwards is seen to here, so that it does
         not depend on what every caller makes of such an answer.

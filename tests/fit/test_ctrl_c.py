@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, _native
 from omtree.deadline import Deadline
 from omtree.fit import thresholds
+from omtree.fit.plan import Plan
 from omtree.fit.quick_trees import QuickTrees
 
 
@@ -87,3 +89,39 @@ def test_choosing_a_size_ends_without_a_model() -> None:
     model = OptimalTreeClassifier(max_depth=6, max_leaves="auto", time_limit=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, (y > 0).astype(int))
+
+
+class Loses:
+    """Ctrl-C comes while this is destroyed, where Python drops what is raised."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):  # the handler runs between two of these
+            pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:The fit was interrupted")
+@pytest.mark.parametrize("structure", ["tree", "rules"])
+def test_an_interrupt_whose_exception_is_lost(structure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit without a limit ends all the same, with what it knows or with the interrupt; the handler is put back."""
+    honest = Plan.solve
+
+    def losing(self: Plan, *args: Any, **kwargs: Any) -> Any:
+        Loses()
+        return honest(self, *args, **kwargs)
+
+    monkeypatch.setattr(Plan, "solve", losing)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 15)), rng.integers(0, 2, 3000)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    model = OptimalTreeClassifier(structure=structure, max_depth=8, time_limit=None)
+    started = time.process_time()
+    try:
+        model.fit(X, y)
+        assert model.certificate_.status == "interrupted"
+    except KeyboardInterrupt:
+        assert not hasattr(model, "certificate_")
+    finally:
+        put_back = signal.signal(signal.SIGINT, before)
+    assert put_back is signal.default_int_handler
+    assert time.process_time() - started < 10.0  # without the interrupt it is hours

@@ -26,7 +26,6 @@ def search(codes: list[list[int]], counts: list[list[float]], **options: Any) ->
         "max_depth": 2,
         "max_leaves": 4,
         "min_support": 1.0,
-        "binary": False,
         "max_children": 0,
         "n_threads": 1,
         "cache_bytes": 1 << 20,
@@ -49,10 +48,10 @@ XOR_COUNTS = [[5.0, 0], [0, 5], [0, 5], [5, 0]]
 
 
 @pytest.mark.parametrize("counting", ["bits", "histogram"])
-@pytest.mark.parametrize("binary", [False, True])
-def test_exclusive_or_needs_two_levels(binary: bool, counting: str) -> None:
+@pytest.mark.parametrize("max_children", [0, 2])
+def test_exclusive_or_needs_two_levels(max_children: int, counting: str) -> None:
     """One split gains nothing, two levels separate the classes."""
-    losses, trees = search(XOR, XOR_COUNTS, binary=binary, counting=counting)
+    losses, trees = search(XOR, XOR_COUNTS, max_children=max_children, counting=counting)
     assert losses == [10.0, 10.0, 5.0, 0.0]
     assert len(trees[3]) == 7
 
@@ -86,5 +85,5 @@ def test_support_forbids_small_leaves() -> None:
 
 def test_large_weights_are_counted_in_full() -> None:
     """Weights beyond a byte count as so many samples."""
-    losses, _ = search(XOR, [[1000.0, 1], [3, 777], [0, 1025], [513, 2]], binary=True)
+    losses, _ = search(XOR, [[1000.0, 1], [3, 777], [0, 1025], [513, 2]], max_children=2)
     assert losses[3] == 6.0

@@ -64,7 +64,8 @@ def test_the_trees_are_those_of_the_rows_in_memory(seed):
     found = solve_counts(LocalCounts(table), graph, LinearLoss(costs), **limits, **options, table_mb=table_mb)
     np.testing.assert_array_equal(found.losses, expected.losses)
     assert (found.status, found.bound) == (expected.status, expected.bound)
-    assert list(found.trees) == list(expected.trees)
+    if options["max_children"] != 2:  # of several best binary trees it may be another one
+        assert list(found.trees) == list(expected.trees)
 
 
 @pytest.mark.parametrize("kind", ["gini", "entropy"])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
 from omtree.data.table import FloatArray
-from omtree.deadline import Deadline
+from omtree.deadline import Deadline, heeds_interrupts
 from omtree.estimators.base import OptimalTreeBase
 from omtree.estimators.near import NearPrices
 from omtree.estimators.new_rows import is_elsewhere
@@ -143,6 +143,7 @@ class OptimalTreeClassifier(ClassifierMixin, OptimalTreeBase):  # type: ignore[m
         ),
     )
 
+    @heeds_interrupts
     def fit(
         self,
         X: Any,

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from omtree.data.parsing.understand import understand
 from omtree.data.table import FloatArray
-from omtree.deadline import Deadline
+from omtree.deadline import Deadline, heeds_interrupts
 from omtree.engines.answers import Outcome
 from omtree.estimators.base import OptimalTreeBase
 from omtree.estimators.new_rows import is_elsewhere
@@ -98,6 +98,7 @@ class OptimalPolicyTree(OptimalTreeBase):
     value_: PolicyValue
     scores_: PolicyScores
 
+    @heeds_interrupts
     def fit(
         self,
         X: Any,

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from omtree.constraints import Monotone
 from omtree.data.table import FloatArray
-from omtree.deadline import Deadline
+from omtree.deadline import Deadline, heeds_interrupts
 from omtree.estimators.base import OptimalTreeBase
 from omtree.estimators.new_rows import is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter
@@ -131,6 +131,7 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
     )
     delta: float = parameter(1.0, "float", 'With ``objective="huber"``: the distance from which the loss is linear.')
 
+    @heeds_interrupts
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, cv_groups: Any = None) -> Self:
         """Find the best model for the data.
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import FloatArray
-from omtree.deadline import Deadline
+from omtree.deadline import Deadline, heeds_interrupts
 from omtree.estimators.base import OptimalTreeBase
 from omtree.estimators.parameters import check_parameters, estimator, parameter
 from omtree.model.expectation import EXPLAINED
@@ -80,6 +80,7 @@ class OptimalSurvivalTree(OptimalTreeBase):
 
     event_times_: FloatArray
 
+    @heeds_interrupts
     def fit(
         self,
         X: Any,

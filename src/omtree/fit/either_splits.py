@@ -11,6 +11,8 @@ from omtree.problem.problem import Problem
 
 #: Share of the time for binary trees: there are far fewer of them, so that their search ends where the other does not.
 _BINARY_SHARE = 0.4
+#: Up to two levels trees of either kind are found about as fast.
+_LEAST_DEPTH = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +29,13 @@ class EitherSplits:
 
     def __call__(self, problem: Problem, deadline: Deadline) -> TreeAnswer:
         """Solve; the bound is one for multiway trees, which binary ones are among."""
-        wide = self.multiway(problem, deadline.share(1.0 - _BINARY_SHARE))
-        if wide.solution.status not in ("time_limit", "stopped") or deadline.expired:
+        share = 1.0 if problem.max_depth < _LEAST_DEPTH else 1.0 - _BINARY_SHARE
+        wide = self.multiway(problem, deadline.share(share))
+        if (
+            wide.solution.status not in ("time_limit", "stopped")
+            or deadline.expired
+            or problem.max_depth < _LEAST_DEPTH
+        ):
             return wide
         two = replace(self.multiway, splits="binary", progress=None)(problem, deadline)
         seconds = {

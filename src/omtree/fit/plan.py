@@ -43,7 +43,7 @@ from omtree.objectives import Objective, Score
 from omtree.objectives.error import Error
 from omtree.problem.graph import Categories
 from omtree.problem.problem import Path, Problem, leaves_of
-from omtree.problem.rule_sums import TooManyRulesError
+from omtree.problem.rule_sums import TooManyRulesError, merged
 from omtree.progress import reporter
 from omtree.sources.distant import rows_of
 from omtree.sources.samples import Training
@@ -281,7 +281,7 @@ class Plan:
         spent = {"data": before, "thresholds": deadline.elapsed - before}
         start: list[Path] = []
         if prepared.answer is not None and prepared.answer.root is not None and prepared.on_all:
-            start = leaves_of(prepared.answer.root)
+            start = [merged(path) for path in leaves_of(prepared.answer.root)]
         options = Options()
         if self.preset is not None:
             options = Options.paper(self.preset if isinstance(self.preset, Paper) else Paper())

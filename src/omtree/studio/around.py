@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from omtree.data.wording import number
 from omtree.constraints.words import with_limit
+from omtree.data.wording import number
 from omtree.report.svg import to_svg
 
 #: So many are shown, up to so much worse, and so long is looked for them.

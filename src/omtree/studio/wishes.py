@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from omtree.constraints import Constraint, from_tables
-from omtree.data.wording import text_of
 from omtree.constraints.words import with_limit
+from omtree.data.wording import text_of
 
 if TYPE_CHECKING:
     from omtree.studio.source import Source

@@ -29,7 +29,7 @@ from omtree.engines.rules.run import Run
 from omtree.engines.rules.solve import make_run
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Path, Problem, Solution, leaves_of
-from omtree.problem.rule_sums import TooManyRulesError, sums_of, too_many_rules, within_limits
+from omtree.problem.rule_sums import TooManyRulesError, merged, sums_of, too_many_rules, within_limits
 from omtree.progress import Progress
 
 #: Most rules that are listed, labels and conditions told apart.
@@ -161,7 +161,7 @@ def _first_model(pool: ColumnPool, deadline: Deadline) -> IntArray:
     except TooManyRulesError:
         tree = None
     if tree is not None and tree.root is not None:
-        models.append(leaves_of(tree.root))
+        models.append([merged(path) for path in leaves_of(tree.root)])
     known = [pool.add_paths(paths) for paths in models if all(map(pool.fits, paths))]
     return min(filter(pool.is_model, known), key=partial(_loss, pool), default=np.empty(0, dtype=np.int32))
 

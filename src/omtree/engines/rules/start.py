@@ -27,6 +27,7 @@ from omtree.problem.losses import (
     SquaresLoss,
 )
 from omtree.problem.problem import Path, Problem, leaves_of
+from omtree.problem.rule_sums import merged
 
 #: Share of the time (with the paper's method: a smaller one), and most time, in which the tree search may look for a
 #: start.
@@ -85,7 +86,7 @@ def tree_paths(problem: Problem, deadline: Deadline, n_jobs: int) -> Iterator[li
     found = engine(dataclasses.replace(problem, model_limits=(), conflict=None), deadline=deadline, n_jobs=n_jobs)
     distinct = {id(tree): tree for tree in found.trees if tree is not None}
     for tree in distinct.values():
-        yield leaves_of(tree)
+        yield [merged(path) for path in leaves_of(tree)]
     if found.interrupted:
         raise KeyboardInterrupt
 

@@ -14,6 +14,7 @@ export function build(facts, act) {
 
 export function show(view) {
   const stage = byId("stage");
+  const path = chosen === null || chosen >= nodes.length ? null : pathTo(nodes, chosen);
   nodes = view.nodes;
   if (stage.dataset.svg !== view.svg) {
     const held = ["stage", "outline", "node"].some((id) => byId(id).contains(document.activeElement));
@@ -22,13 +23,17 @@ export function show(view) {
     byId("outline").innerHTML = view.outline;
     for (const part of stage.querySelectorAll("[data-node],[data-leaf]")) bind(part);
     byId("outline").querySelectorAll("li").forEach((line, at) => bindLine(line, view.outlined[at]));
-    if (chosen !== null && chosen < nodes.length) choose(chosen, false);
+    // The same node, where the new tree has it; its number may be another one.
+    const same = path === null ? -1 : nodes.findIndex((_, at) => pathTo(nodes, at) === path);
+    if (same >= 0) choose(same, false);
+    else if (chosen !== null && chosen < nodes.length) choose(chosen, false);
     else forget();
-    // Who works with the keyboard goes on at the same place of the new tree.
+    // Who works with the keyboard goes on there.
     if (held) placeOf(chosen ?? 0)?.focus({ preventScroll: true });
   }
 }
 
+const pathTo = (all, at) => (at === null ? "" : `${pathTo(all, all[at].parent)}\n${all[at].words}`);
 const indexOf = (part) => Number(part.dataset.node ?? part.dataset.leaf);
 const partOf = (index) => byId("stage").querySelector(`[data-node="${index}"],[data-leaf="${index}"]`);
 const lineOf = (index) => byId("outline").querySelector(`[data-at="${index}"]`);
