@@ -374,3 +374,11 @@ def test_parameters_changed_after_the_fit_do_not_change_the_model() -> None:
     model = OptimalTreeClassifier(max_depth=1, feature_kinds={"size": ["1", "2", "10"]}).fit(frame, y)
     model.set_params(feature_kinds=None)
     assert model.predict(frame).tolist() == y
+
+
+def test_warnings_are_at_the_line_of_the_user() -> None:
+    """However deep in the package something is found out, the warning names the file that called `fit`."""
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0] * 5, "constant": 1.0})
+    with pytest.warns(UserWarning, match="constant") as caught:
+        OptimalTreeClassifier(max_depth=1).fit(X, [0, 0, 1, 1] * 5)
+    assert {warning.filename for warning in caught} == {__file__}

@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 
 from omtree.constraints import Constraint, ConstraintCheck
-from omtree.data.wording import number, text_of
-from omtree.report.words import shorten
+from omtree.data.wording import number, shorten, text_of
 
 
 def constraint_words(name: str, constraints: Sequence[Constraint]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
@@ -21,6 +20,7 @@ from omtree.data.binning import (
 from omtree.data.column import CodedColumns, Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
 from omtree.data.wording import show_level
+from omtree.errors import warn
 
 #: A nominal column with more levels than this is cut into at most so many groups of levels, and those of fewer rows
 #: than the last number are one level: what their few targets say is chance.
@@ -284,10 +284,9 @@ def _level_feature(
             return f"none of its {len(levels)} values is in {LEAST_ROWS} rows"
         rare = frozenset(levels) - {levels[i] for i in frequent}
         if rare:
-            warnings.warn(
+            warn(
                 f"Column {column.name!r} has {len(levels)} levels; the {len(rare)} rarest are treated as one, "
-                "'(other)'.",
-                stacklevel=3,
+                "'(other)'."
             )
             levels = (*(levels[i] for i in frequent), Pooled(rare, rest=True))
     named = partial(Feature, column.name, position, column.kind, len(levels), has_missing, levels=levels)
@@ -301,10 +300,9 @@ def _level_feature(
     order = _target_order(codes, feature.n_codes, y_codes, n_classes, weights)
     if group_levels and len(levels) > MANY_LEVELS:
         feature = _grouped(feature, codes, order, weights)
-        warnings.warn(
+        warn(
             f"Column {column.name!r} has {len(levels)} levels; they are cut into {feature.n_values} groups "
-            "with similar targets.",
-            stacklevel=3,
+            "with similar targets."
         )
         order = _target_order(feature.encode(column), feature.n_codes, y_codes, n_classes, weights)
     return replace(feature, target_order=order)

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 _UNCLEAR = frozenset(",{}\n")
 
 
+#: A name or a category longer than this is cut, whatever there is room for.
+MOST_CHARACTERS = 120
+
+
+def shorten(text: str, most: int = MOST_CHARACTERS) -> str:
+    """The text, or its beginning where it is excessively long."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def show_number(value: SupportsFloat) -> str:
     """The shortest text that reads back as the same number.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -24,6 +23,7 @@ from omtree.data.table import FloatArray
 from omtree.data.wording import counts_rows
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
+from omtree.errors import warn
 from omtree.estimators.expert import Expert
 from omtree.estimators.new_rows import check_names, check_new_rows, is_elsewhere
 from omtree.estimators.parameters import FitParameters
@@ -126,7 +126,7 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         left_out = [reading.notes[-1] for reading in ready.columns.readings if reading.how == "left out"]
         if left_out:
             said = "; ".join(left_out)
-            warnings.warn(f"{said[0].upper()}{said[1:]}.", stacklevel=3)
+            warn(f"{said[0].upper()}{said[1:]}.")
         for name in (
             "feature_names_in_",
             "_family",

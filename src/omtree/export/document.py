@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from omtree.constraints import ConstraintCheck
 from omtree.constraints.constraint import Level
 from omtree.data.table import Feature
+from omtree.errors import warn
 from omtree.estimators.parameters import check_parameters
 from omtree.export.document_features import are_ordered, classes_in, feature_out, features_in, text, type_name
 from omtree.export.document_model import model_in, model_out
@@ -187,7 +187,7 @@ def _parameters(model: OptimalTreeBase) -> dict[str, Any]:
             left_out.append(name)
     if left_out:
         names = ", ".join(left_out)
-        warnings.warn(f"The saved model does not hold the parameter {names}: it is no plain value.", stacklevel=2)
+        warn(f"The saved model does not hold the parameter {names}: it is no plain value.")
     return written
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from omtree.data.wording import shorten
 from omtree.model.rules import RuleSet
 from omtree.model.tree import Tree
 from omtree.report.summary import Summaries
-from omtree.report.words import answer, branch_words, condition_words, shorten
+from omtree.report.words import answer, branch_words, condition_words
 
 _HEAD = (
     '  node [fontname="Helvetica,Arial,sans-serif", fontsize=11, shape=box, style="rounded,filled", '

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
@@ -21,7 +20,7 @@ from omtree.engines.dispatch import TreeSolver
 from omtree.engines.rules.options import Options
 from omtree.engines.rules.preset import Paper
 from omtree.engines.rules_solver import RulesSolver
-from omtree.errors import InfeasibleError
+from omtree.errors import InfeasibleError, warn
 from omtree.estimators.parameters import least_support, most_leaves
 from omtree.fit.certify import certify
 from omtree.fit.chosen_size import looked_at
@@ -134,7 +133,7 @@ class Plan:
             features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
         if dropped:
             named = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
-            warnings.warn(f"Columns that cannot tell the rows apart are left out ({named}).", stacklevel=6)
+            warn(f"Columns that cannot tell the rows apart are left out ({named}).")
         features = restrict_features(constraints, features, setting)
         try:
             with rounding_cuts(self.round_cuts):
@@ -150,7 +149,7 @@ class Plan:
         if deadline.interrupted and outcome.found.status in ("time_limit", "stopped"):
             outcome = replace(outcome, found=replace(outcome.found, status="interrupted"))
         if outcome.found.status == "interrupted":
-            warnings.warn("The fit was interrupted; the model is the best one known by then.", stacklevel=6)
+            warn("The fit was interrupted; the model is the best one known by then.")
         return outcome, samples
 
     def fit_on(

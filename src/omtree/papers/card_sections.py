@@ -9,7 +9,7 @@ import numpy as np
 
 from omtree.constraints.words import constraint_words
 from omtree.data.columns import check_labels
-from omtree.data.wording import amount, counts_rows, number, text_of
+from omtree.data.wording import amount, counts_rows, number, shorten, text_of
 from omtree.model.expectation import Expectation, in_measure, short, span
 from omtree.model.leading import expectation_on, in_training, training_figure, warning
 from omtree.model.text import to_text
@@ -27,7 +27,6 @@ from omtree.papers.group_figures import (
 from omtree.report.probabilities import judge_probabilities
 from omtree.report.proof import proof_sentences
 from omtree.report.sections import FEW_ROWS
-from omtree.report.words import shorten
 
 if TYPE_CHECKING:
     from omtree.papers.card import Evidence

@@ -9,9 +9,9 @@ import numpy as np
 
 from omtree.data.column import Column
 from omtree.data.table import UNKNOWN, Feature, FloatArray, Pooled
-from omtree.data.wording import show_level, text_of
+from omtree.data.wording import shorten, show_level, text_of
 from omtree.papers.shift import Shift, shift_of
-from omtree.report.words import branch_words, shorten
+from omtree.report.words import branch_words
 
 #: Values of a column beyond these, the most frequent ones, are counted together.
 _MOST_VALUES = 20

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from omtree.data.table import FloatArray
-from omtree.data.wording import text_of
-from omtree.report.words import shorten
+from omtree.data.wording import shorten, text_of
 
 #: Classes beyond this many are not shown in a matrix; the most frequent mistakes are listed instead.
 MOST_CLASSES = 16

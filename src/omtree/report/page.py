@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from omtree.constraints.audit import ConstraintCheck
 from omtree.constraints.words import constraint_words, missed_sentences
-from omtree.data.wording import amount, number, show_level, show_value
+from omtree.data.wording import amount, number, shorten, show_level, show_value
 from omtree.model.certificate import Certificate
 from omtree.model.leading import expectation_on, leads, warning
 from omtree.model.policy_value import PolicyValue
@@ -31,7 +31,7 @@ from omtree.report.proof import badge_words, proof_facts, proof_sentences
 from omtree.report.summary import Summaries, spread_of
 from omtree.report.survival_chart import survival_leaves
 from omtree.report.svg import model_scene, render_svg
-from omtree.report.words import answer, condition_words, percent, shorten
+from omtree.report.words import answer, condition_words, percent
 
 #: Features, and values of one, beyond these many or this long, are counted, not listed.
 MOST_FEATURES, MOST_VALUES, MOST_LETTERS = 200, 40, 600

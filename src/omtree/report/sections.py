@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from omtree.constraints import ConstraintCheck, group_columns
 from omtree.data.columns import check_labels
-from omtree.data.wording import amount, number, text_of
+from omtree.data.wording import amount, number, shorten, text_of
 from omtree.model.expectation import Figure, in_measure, short
 from omtree.model.intervals import wilson
 from omtree.model.policy_value import PolicyValue
@@ -21,7 +21,7 @@ from omtree.report.page_data import page_data
 from omtree.report.probabilities import Probabilities, judge_probabilities
 from omtree.report.summary import Summaries
 from omtree.report.svg import model_scene, render_svg
-from omtree.report.words import answer, branch_words, percent, shorten
+from omtree.report.words import answer, branch_words, percent
 from omtree.sources.lifetimes import read_lifetimes
 from omtree.sources.target import check_rewards
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from omtree.data.wording import amount, counts_rows, number, text_of
+from omtree.data.wording import amount, counts_rows, number, shorten, text_of
 from omtree.model import line
 from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
@@ -14,7 +14,7 @@ from omtree.report.colours import class_colours
 from omtree.report.measure import text_width
 from omtree.report.scene import Box, Disc, Line, Mark, Words
 from omtree.report.survival_chart import last_time, small_curve
-from omtree.report.words import answer, percent, shorten
+from omtree.report.words import answer, percent
 
 #: Classes beyond this many share one colour, and one part of every bar.
 MOST_COLOURS = 12

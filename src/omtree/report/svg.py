@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from omtree.data.wording import shorten
 from omtree.model.rules import RuleSet
 from omtree.model.tree import Tree
 from omtree.report.measure import FONT
 from omtree.report.rules_picture import rules_scene
 from omtree.report.scene import MOST_TITLE, STYLES, Band, Box, Disc, Group, Line, Mark, Scene, Words
 from omtree.report.tree_picture import Direction, tree_scene
-from omtree.report.words import shorten
 
 
 def to_svg(model: Any, direction: Direction = "auto", title: str = "") -> str:

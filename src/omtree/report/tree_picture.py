@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from omtree.data.wording import amount
+from omtree.data.wording import amount, shorten
 from omtree.model.tree import Tree, TreeNode
 from omtree.report.layout import tidy
 from omtree.report.measure import text_width, widest, wrap
 from omtree.report.scene import Band, Box, Group, Mark, Scene, Words
 from omtree.report.summary import Summaries
-from omtree.report.words import answer, branch_words, condition_words, percent, shorten
+from omtree.report.words import answer, branch_words, condition_words, percent
 
 Direction = Literal["auto", "down", "right"]
 

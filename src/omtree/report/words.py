@@ -7,16 +7,8 @@ from typing import Any
 
 from omtree.data import wording
 from omtree.data.table import Feature
-from omtree.data.wording import show_cut, show_level, show_number
+from omtree.data.wording import shorten, show_cut, show_level, show_number
 from omtree.problem.graph import Condition
-
-#: A name or a category longer than this is cut, whatever there is room for.
-MOST_CHARACTERS = 120
-
-
-def shorten(text: str, most: int = MOST_CHARACTERS) -> str:
-    """The text, or its beginning where it is excessively long."""
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def branch_words(feature: Feature, codes: Sequence[int]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+
+from omtree.errors import warn
 
 
 def answered(X: Any, y: Any, *beside: Any, cv: Any = None) -> tuple[tuple[Any, ...], str]:
@@ -45,7 +46,7 @@ def answered(X: Any, y: Any, *beside: Any, cv: Any = None) -> tuple[tuple[Any, .
         raise ValueError("cv has numbers of rows, and some rows have no target; leave those rows out first.")
     count = int(missing.sum())
     note = f"{count:,} rows have no target and are left out" if count > 1 else "1 row has no target and is left out"
-    warnings.warn(f"{note}.", stacklevel=3)
+    warn(f"{note}.")
     return tuple(_kept(given, ~missing) for given in (X, y, *beside)), note
 
 
