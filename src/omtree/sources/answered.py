@@ -32,6 +32,7 @@ def answered(X: Any, y: Any, *beside: Any, cv: Any = None) -> tuple[tuple[Any, .
 
     Examples
     --------
+    >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     (X, y), note = answered([[1.0], [2.0], [3.0]], ["a", None, "b"])
