@@ -36,7 +36,8 @@ void Searcher::split(Level &level, int feature, int budget, const std::vector<do
             bool of_use = false;
             for (int m = 1; m <= child_budget; ++m) {
                 double most = values[m];
-                for (int others = 1; m + others <= budget; ++others) {
+                // Into leaves a feature has no more children than codes, however many leaves are allowed.
+                for (int others = 1; m + others <= partition.budget(); ++others) {
                     const double left = level.upper[m + others] - level.beside[others] + shared_.tolerance;
                     of_use = of_use || left > values[m];
                     most = std::max(most, left);
