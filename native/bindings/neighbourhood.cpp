@@ -64,7 +64,7 @@ void bind_neighbourhood(nb::module_ &m) {
         [](Matrix<std::uint8_t> codes, Matrix<double> sums, Vector<double> weight, const std::vector<int> &features,
            const std::vector<int> &n_ranks, const std::vector<bool> &nests, Matrix<std::uint8_t> rank_of,
            const std::string &worth, bool weighs, int max_depth, int max_leaves, double min_support, double leaf_price,
-           bool free_nesting, double work, int variety, int patience, std::uint64_t seed, double seconds,
+           bool free_nesting, bool once, double work, int variety, int patience, std::uint64_t seed, double seconds,
            const std::vector<std::vector<std::tuple<int, int, int, int>>> &starts) {
             if (sums.shape(0) != codes.shape(1) || weight.size() != codes.shape(1)) {
                 throw nb::value_error("improve_trees: codes, sums and weight differ in length");
@@ -94,6 +94,7 @@ void bind_neighbourhood(nb::module_ &m) {
                 task.min_support = min_support;
                 task.leaf_price = leaf_price;
                 task.free_nesting = free_nesting;
+                task.once = once;
                 task.work = work;
                 task.variety = variety;
                 task.patience = patience;
@@ -112,8 +113,9 @@ void bind_neighbourhood(nb::module_ &m) {
         },
         nb::arg("codes"), nb::arg("sums"), nb::arg("weight"), nb::kw_only(), nb::arg("features"), nb::arg("n_ranks"),
         nb::arg("nests"), nb::arg("rank_of"), nb::arg("worth"), nb::arg("weighs"), nb::arg("max_depth"),
-        nb::arg("max_leaves"), nb::arg("min_support"), nb::arg("leaf_price"), nb::arg("free_nesting"), nb::arg("work"),
-        nb::arg("variety"), nb::arg("patience"), nb::arg("seed"), nb::arg("seconds"), nb::arg("starts"));
+        nb::arg("max_leaves"), nb::arg("min_support"), nb::arg("leaf_price"), nb::arg("free_nesting"), nb::arg("once"),
+        nb::arg("work"), nb::arg("variety"), nb::arg("patience"), nb::arg("seed"), nb::arg("seconds"),
+        nb::arg("starts"));
 }
 
 } // namespace omtree::bindings

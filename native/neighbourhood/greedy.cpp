@@ -62,12 +62,15 @@ Branch Greedy::leaf(std::vector<std::uint32_t> rows, Place place) const {
 
 std::vector<int> Greedy::open_views(const Place &place) const {
     const bool nested = task_.free_nesting && place.nests;
-    if (place.levels < task_.max_depth) {
+    if (place.levels < task_.max_depth && place.features.empty()) {
         return every_view_;
     }
     std::vector<int> open;
     for (int v = 0; v < task_.n_views(); ++v) {
-        if (nested && task_.views[v].feature == place.feature && task_.views[v].nests) {
+        const int feature = task_.views[v].feature;
+        const bool inside = nested && feature == place.feature && task_.views[v].nests;
+        const bool closed = std::find(place.features.begin(), place.features.end(), feature) != place.features.end();
+        if (inside || (place.levels < task_.max_depth && !closed)) {
             open.push_back(v);
         }
     }
@@ -168,9 +171,12 @@ bool Greedy::split(TreeNode &leaf, Test test) const {
         return false;
     }
     const View &view = task_.views[test.view];
-    Place below{leaf.place.levels, view.feature, view.nests};
+    Place below{leaf.place.levels, view.feature, view.nests, leaf.place.features};
     const bool nested = task_.free_nesting && leaf.place.nests && view.nests && leaf.place.feature == view.feature;
     below.levels += nested ? 0 : 1;
+    if (task_.once && !nested && leaf.place.feature >= 0) {
+        below.features.push_back(leaf.place.feature);
+    }
     leaf.test = test;
     leaf.low = this->leaf(std::move(low), below);
     leaf.high = this->leaf(std::move(high), std::move(below));

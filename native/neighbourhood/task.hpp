@@ -38,6 +38,7 @@ struct Task {
     double min_support = 1.0;
     double leaf_price = 0.0;   ///< what every leaf takes off the worth of a tree
     bool free_nesting = false; ///< whether a test of its parent's feature takes no level of its own, if the view nests
+    bool once = false;         ///< whether a feature may not be tested again below a test of another one
     double work = 0.0;         ///< most steps, as a measure of time that does not depend on the machine
     int variety = 0;           ///< first tests to look at, the best tree of each of their views is kept
     int patience = 0;          ///< random moves without a gain after which the search ends

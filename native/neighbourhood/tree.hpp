@@ -10,9 +10,10 @@ namespace omtree::neighbourhood {
 
 /// Where in a tree a node stands.
 struct Place {
-    int levels = 0;     ///< that its ancestors take
-    int feature = -1;   ///< tested by its parent
-    bool nests = false; ///< whether its parent's view nests
+    int levels = 0;            ///< that its ancestors take
+    int feature = -1;          ///< tested by its parent
+    bool nests = false;        ///< whether its parent's view nests
+    std::vector<int> features; ///< tested above, where none may be tested again
 };
 
 struct TreeNode {

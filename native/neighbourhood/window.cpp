@@ -373,13 +373,13 @@ std::vector<Test> Window::in_order(const TreeNode &node, int most_leaves, const 
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const View &view = task_.views[axes[i].view];
         const bool again = task_.free_nesting && view.nests;
-        if (again || deep) {
+        if (again || (deep && !task_.once)) {
             twice(axes[i]);
         }
         for (std::size_t j = i + 1; j < axes.size() && most_leaves > 2; ++j) {
             const View &other = task_.views[axes[j].view];
             const bool same = view.feature == other.feature;
-            if (deep || (same && again && other.nests)) {
+            if (same ? (again && other.nests) || (deep && !task_.once) : deep) {
                 cross(axes[i], axes[j]);
                 if (pace_.over()) {
                     return {};

@@ -119,6 +119,7 @@ def improve_trees(
     min_support: float,
     leaf_price: float,
     free_nesting: bool,
+    once: bool,
     work: float,
     variety: int,
     patience: int,

@@ -87,6 +87,7 @@ class QuickTrees:
         deadline: Deadline,
         *,
         starts: Sequence[QuickTree] = (),
+        once: bool = False,
         work: float = math.inf,
         variety: int = 0,
         patience: int = PATIENCE,
@@ -102,6 +103,8 @@ class QuickTrees:
             Of the numeric features to cut finely.
         deadline : Deadline
         starts : sequence of QuickTree
+        once : bool
+            Whether a feature may not be tested again below a node of another one.
         work : float
         variety, patience : int
         """
@@ -122,6 +125,7 @@ class QuickTrees:
             splits=self.splits,
             max_children=self.max_children,
             starts=[coded(start.root, fine) for start in starts],
+            once=once,
             work=work,
             variety=variety,
             patience=patience,

@@ -165,6 +165,7 @@ class ThresholdRounds:
         features = finer_features(training, best.problem, best.answer.root, scales, self.n_bins)
         if self.quick is None or self.quick.cuts_only:
             return features, False
+        once = self.quick.splits == "multiway"
         start = as_quick_tree(best)
         before = best.problem.table.features
         tree = self.quick.search(
@@ -173,6 +174,7 @@ class ThresholdRounds:
             coarse,
             limit,
             starts=[start],
+            once=once,
             work=NEXT_WORK,
             variety=VARIETY if best.problem.max_depth <= 4 else 0,
             patience=NEXT_PATIENCE,

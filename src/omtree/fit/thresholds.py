@@ -279,12 +279,15 @@ class ThresholdSearch:
         """A quick tree, for its cuts or as the best that will be known soon."""
         if self._quick is None or not (coarse or hopeless) or self._too_late(part):
             return None
+        # Trees that test no feature twice cut at more places, which is what wide splits need; an answer may test again.
+        once = self._quick.splits == "multiway" and not hopeless
         limit = self._share(_FIRST_SHARE)
         return self._quick.search(
             part.training,
             features,
             coarse,
             limit,
+            once=once,
             work=FIRST_WORK,
             variety=VARIETY if self._pose.max_depth <= 4 and not self._quick.cuts_only else 0,
             patience=FIRST_PATIENCE,

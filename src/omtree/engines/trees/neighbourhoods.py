@@ -70,6 +70,7 @@ def improve(
     splits: Splits = "multiway",
     max_children: int | None = None,
     starts: Sequence[Node] = (),
+    once: bool = False,
     work: float = math.inf,
     variety: int = 0,
     patience: int = PATIENCE,
@@ -88,6 +89,8 @@ def improve(
         Most children of a node; where there is a limit, all nodes have two.
     starts : sequence of Node
         Trees over the same table; the answer is no worse than any of them that is within the limits.
+    once : bool
+        Whether a feature may not be tested again below a node of another one.
     work : float
         Most steps of the kernel, some hundred millions a second.
     variety : int
@@ -133,6 +136,7 @@ def improve(
         min_support=float(problem.min_support),
         leaf_price=leaf_price,
         free_nesting=views.nested,
+        once=once,
         work=work,
         variety=variety,
         patience=patience,
