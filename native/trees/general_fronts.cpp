@@ -113,8 +113,9 @@ class Fronts {
         const int label = shared_.judge.bare(place.sums.data(), place.rows).label;
         try {
             for (int f = 0; f < shared_.n_features && budgets_[depth] > 1 && depth > 0; ++f) {
-                if (!mixed ||
-                    (searcher_.may_split(f) && order_.least_mixed(place.counts, f) <= cap + shared_.tolerance)) {
+                if (!mixed || (searcher_.may_split(f) &&
+                               order_.least_mixed(&place.counts[shared_.first_code[f] * shared_.n_statistics], f) <=
+                                   cap + shared_.tolerance)) {
                     split(place, depth, f, cap, box);
                 }
             }

@@ -97,6 +97,8 @@ Shared::Shared(const GeneralProblem &problem)
     int widest = 2;
     for (const SearchFeature &feature : problem.features) {
         widest = std::max(widest, feature.n_codes);
+        first_code.push_back(n_codes);
+        n_codes += feature.n_codes;
     }
     if (problem.max_children > 0) {
         widest = std::min(widest, problem.max_children);

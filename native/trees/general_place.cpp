@@ -24,7 +24,7 @@ const Place &Places::whole(int depth) {
         }
     }
     if (counted(depth)) {
-        searcher_.count(place.rows, depth, place.layout, place.counts);
+        searcher_.count(place.rows, depth, place.counts);
     }
     return place;
 }
@@ -43,7 +43,7 @@ const Place &Places::below(int depth, int feature, const std::vector<std::uint8_
     }
     searcher_.restrict(place.rows, feature, mask, child.rows);
     if (counted(depth - 1)) {
-        searcher_.count(child.rows, depth - 1, child.layout, child.counts);
+        searcher_.count(child.rows, depth - 1, child.counts);
     }
     return child;
 }

@@ -10,7 +10,6 @@ namespace omtree::general {
 /// The rows that a path leads to: by number, or their counts alone where these suffice.
 struct Place {
     RowList rows;
-    Layout layout;
     Counts counts;
     std::vector<double> sums; ///< of the statistics
 };

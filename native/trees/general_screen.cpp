@@ -40,15 +40,13 @@ bool Searcher::screen(const Counts &counts, int depth, int budget, int feature, 
     if (!may_split(feature)) {
         return false;
     }
-    const Layout &layout = *counts.layout;
-    const std::size_t first = static_cast<std::size_t>(layout.first[feature]) * shared_.n_statistics;
+    const std::size_t first = static_cast<std::size_t>(shared_.first_code[feature]) * shared_.n_statistics;
     level.screened.start(budget, infinity);
     level.caps.assign(budget + 1, cap);
     if (depth == 1) {
-        last_feature(&counts.numbers[first], feature, budget, level.caps, level.screened, false);
+        last_feature(&counts[first], feature, budget, level.caps, level.screened, false);
     } else {
-        second_feature(&counts.numbers[first * layout.width], layout, feature, budget, level.caps, level.screened,
-                       false);
+        second_feature(&counts[first * shared_.n_codes], feature, budget, level.caps, level.screened, false);
     }
     return hand_over(level, cap, out);
 }
@@ -72,21 +70,19 @@ bool Searcher::hand_over(Level &level, double cap, Screen &out) {
     return true;
 }
 
-void Searcher::count(const RowList &rows, int depth, Layout &layout, Counts &out) const {
+void Searcher::count(const RowList &rows, int depth, Counts &out) const {
     const int n = shared_.n_statistics;
-    lay_out(layout);
-    out.layout = &layout;
     if (depth == 2) {
-        out.numbers.resize(static_cast<std::size_t>(layout.width) * layout.width * n);
-        count_table(rows, layout, out.numbers.data());
+        out.resize(static_cast<std::size_t>(shared_.n_codes) * shared_.n_codes * n);
+        count_table(rows, out.data());
         return;
     }
-    out.numbers.assign(static_cast<std::size_t>(layout.width) * n, 0.0);
+    out.assign(static_cast<std::size_t>(shared_.n_codes) * n, 0.0);
     for (const std::uint32_t i : rows) {
         const std::uint8_t *codes = shared_.row(i);
         const double *from = judge_.row(i);
-        for (const int f : layout.features) {
-            double *to = &out.numbers[static_cast<std::size_t>(layout.first[f] + codes[f]) * n];
+        for (int f = 0; f < shared_.n_features; ++f) {
+            double *to = &out[static_cast<std::size_t>(shared_.first_code[f] + codes[f]) * n];
             for (int s = 0; s < n; ++s) {
                 to[s] += from[s];
             }
@@ -112,9 +108,8 @@ void add_up(const double *parts, std::size_t size, const std::vector<std::uint8_
 
 void Searcher::count_child(const Counts &counts, int feature, const std::vector<std::uint8_t> &codes,
                            Counts &out) const {
-    const std::size_t size = static_cast<std::size_t>(counts.layout->width) * shared_.n_statistics;
-    out.layout = counts.layout;
-    add_up(&counts.numbers[counts.layout->first[feature] * size], size, codes, out.numbers);
+    const std::size_t size = static_cast<std::size_t>(shared_.n_codes) * shared_.n_statistics;
+    add_up(&counts[shared_.first_code[feature] * size], size, codes, out);
 }
 
 bool Searcher::count_child(const std::vector<std::uint8_t> &codes, Counts &out) const {
@@ -122,9 +117,8 @@ bool Searcher::count_child(const std::vector<std::uint8_t> &codes, Counts &out) 
     if (!level.tabled) {
         return false;
     }
-    out.layout = &level.layout;
-    const auto width = static_cast<std::size_t>(level.layout.width);
-    add_up(level.tables.data(), width * width * shared_.n_statistics, codes, out.numbers);
+    const auto width = static_cast<std::size_t>(shared_.n_codes);
+    add_up(level.tables.data(), width * width * shared_.n_statistics, codes, out);
     return true;
 }
 

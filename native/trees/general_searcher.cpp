@@ -150,15 +150,12 @@ void Searcher::solve(const RowList &rows, int depth, int budget, const std::vect
         return;
     }
     const bool counted = !shared_.by_rows && depth == 2;
-    if (counted) {
-        lay_out(level.layout);
-    }
-    const std::size_t size = static_cast<std::size_t>(level.layout.width) * level.layout.width * shared_.n_statistics;
+    const std::size_t size = static_cast<std::size_t>(shared_.n_codes) * shared_.n_codes * shared_.n_statistics;
     // The counts of thousands of features at once take long, and nothing can stop them.
     if (counted && size * sizeof(double) <= most_counted_bytes) {
         level.table.resize(size);
-        count_table(rows, level.layout, level.table.data());
-        second_split(level.table.data(), level.layout, budget, upper, out);
+        count_table(rows, level.table.data());
+        second_split(level.table.data(), budget, upper, out);
     } else {
         for (const int f : promising(rows)) {
             try_feature(rows, depth, budget, f, upper, out, false);
@@ -189,29 +186,27 @@ void Searcher::try_feature(const RowList &rows, int depth, int budget, int featu
         return;
     }
     check();
-    lay_out(level.layout);
-    const std::size_t stride = static_cast<std::size_t>(level.layout.width) * shared_.n_statistics;
+    const std::size_t stride = static_cast<std::size_t>(shared_.n_codes) * shared_.n_statistics;
     level.table.assign(problem_.features[feature].n_codes * stride, 0.0);
     for (const std::uint32_t i : rows) {
         const std::uint8_t *codes = shared_.row(i);
         const double *from = judge_.row(i);
         double *line = &level.table[codes[feature] * stride];
-        for (const int f : level.layout.features) {
-            double *to = line + static_cast<std::size_t>(level.layout.first[f] + codes[f]) * shared_.n_statistics;
+        for (int f = 0; f < shared_.n_features; ++f) {
+            double *to = line + static_cast<std::size_t>(shared_.first_code[f] + codes[f]) * shared_.n_statistics;
             for (int s = 0; s < shared_.n_statistics; ++s) {
                 to[s] += from[s];
             }
         }
     }
-    second_feature(level.table.data(), level.layout, feature, budget, upper, out, record);
+    second_feature(level.table.data(), feature, budget, upper, out, record);
 }
 
-void Searcher::last_split(const double *histogram, const Layout &layout, int budget, const std::vector<double> &upper,
-                          Values &out) {
-    for (const int f : layout.features) {
+void Searcher::last_split(const double *histogram, int budget, const std::vector<double> &upper, Values &out) {
+    for (int f = 0; f < shared_.n_features; ++f) {
         if (may_split(f)) {
-            last_feature(histogram + static_cast<std::size_t>(layout.first[f]) * shared_.n_statistics, f, budget, upper,
-                         out, false);
+            last_feature(histogram + static_cast<std::size_t>(shared_.first_code[f]) * shared_.n_statistics, f, budget,
+                         upper, out, false);
         }
     }
 }
@@ -236,29 +231,28 @@ void Searcher::last_feature(const double *histogram, int feature, int budget, co
     }
 }
 
-void Searcher::second_split(const double *table, const Layout &layout, int budget, const std::vector<double> &upper,
-                            Values &out) {
-    const std::size_t stride = static_cast<std::size_t>(layout.width) * shared_.n_statistics;
-    for (const int f : layout.features) {
+void Searcher::second_split(const double *table, int budget, const std::vector<double> &upper, Values &out) {
+    const std::size_t stride = static_cast<std::size_t>(shared_.n_codes) * shared_.n_statistics;
+    for (int f = 0; f < shared_.n_features; ++f) {
         if (may_split(f)) {
-            second_feature(table + layout.first[f] * stride, layout, f, budget, upper, out, false);
+            second_feature(table + shared_.first_code[f] * stride, f, budget, upper, out, false);
         }
     }
 }
 
-void Searcher::second_feature(const double *slab, const Layout &layout, int feature, int budget,
-                              const std::vector<double> &upper, Values &out, bool record) {
+void Searcher::second_feature(const double *slab, int feature, int budget, const std::vector<double> &upper,
+                              Values &out, bool record) {
     Level &level = *levels_[2];
     const int n = shared_.n_statistics;
     const int n_codes = problem_.features[feature].n_codes;
-    const std::size_t stride = static_cast<std::size_t>(layout.width) * n;
+    const std::size_t stride = static_cast<std::size_t>(shared_.n_codes) * n;
     level.histogram.resize(static_cast<std::size_t>(n_codes) * width_);
     for (int code = 0; code < n_codes; ++code) {
         const double *line = slab + code * stride;
-        const double *own = line + static_cast<std::size_t>(layout.first[feature] + code) * n;
+        const double *own = line + static_cast<std::size_t>(shared_.first_code[feature] + code) * n;
         double *to = &level.histogram[code * width_];
         std::copy_n(own, n, to);
-        to[n] = shared_.bounded && own[0] > 0.0 ? floor_one(line, layout, feature, judge_.bare_loss(own, {})) : 0.0;
+        to[n] = shared_.bounded && own[0] > 0.0 ? floor_one(line, feature, judge_.bare_loss(own, {})) : 0.0;
     }
     if (!begin(level, feature, 2, budget, upper, out)) {
         return;
@@ -271,7 +265,7 @@ void Searcher::second_feature(const double *slab, const Layout &layout, int feat
                 level.sum[i] += line[i];
             }
         }
-        last_split(level.sum.data(), layout, level.partition.child_budget(), level.child_upper, level.values);
+        last_split(level.sum.data(), level.partition.child_budget(), level.child_upper, level.values);
     });
 }
 
@@ -296,8 +290,7 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
     bool tables = false;
     std::size_t size = 0;
     if (depth == 3 && !shared_.by_rows) {
-        lay_out(level.layout);
-        size = static_cast<std::size_t>(level.layout.width) * level.layout.width * n;
+        size = static_cast<std::size_t>(shared_.n_codes) * shared_.n_codes * n;
         tables = size * n_codes * sizeof(double) <= std::size_t{256} << 20;
     }
     level.tabled = tables;
@@ -306,11 +299,10 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
         for (int code = 0; code < n_codes; ++code) {
             if (!level.by_code[code].empty()) {
                 check();
-                count_table(level.by_code[code], level.layout, &level.tables[code * size]);
+                count_table(level.by_code[code], &level.tables[code * size]);
                 double *own = &level.histogram[code * width_];
                 if (shared_.bounded) {
-                    own[n] = std::max(own[n],
-                                      floor_two(&level.tables[code * size], level.layout, judge_.bare_loss(own, {})));
+                    own[n] = std::max(own[n], floor_two(&level.tables[code * size], judge_.bare_loss(own, {})));
                 }
             }
         }
@@ -324,7 +316,7 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
         for (const std::uint8_t code : level.codes) {
             n_rows += level.by_code[code].size();
         }
-        const std::size_t n_pairs = level.layout.features.size() * level.layout.features.size() / 2;
+        const std::size_t n_pairs = shared_.n_features * shared_.n_features / 2;
         if (!tables || n_rows * n_pairs * n * 2 + size < level.codes.size() * size) {
             gather_rows(level);
             solve(level.rows, depth - 1, child_budget, level.child_upper, level.values);
@@ -346,7 +338,7 @@ void Searcher::deep_feature(const RowList &rows, int depth, int budget, int feat
             }
             table = level.table.data();
         }
-        second_split(table, level.layout, child_budget, level.child_upper, level.values);
+        second_split(table, child_budget, level.child_upper, level.values);
         remember(2, child_budget, level.child_upper, level.values, key, below);
     });
 }

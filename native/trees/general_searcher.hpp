@@ -97,6 +97,8 @@ struct Shared {
     SearchCache cache;
     int n_features;
     int n_statistics;
+    std::vector<int> first_code; ///< of a feature among all codes of all features
+    int n_codes = 0;
     std::vector<int> most_leaves;    ///< by depth
     std::vector<std::uint8_t> codes; ///< rows x features
     RowList rows;                    ///< all that have weight
@@ -108,18 +110,8 @@ struct Shared {
     const std::uint8_t *row(std::uint32_t i) const { return &codes[static_cast<std::size_t>(i) * n_features]; }
 };
 
-/// Which features a table of statistics is about, and where their codes are in it.
-struct Layout {
-    std::vector<int> features;
-    std::vector<int> first; ///< by feature: place of its code 0; -1 where it is not in the table
-    int width = 0;          ///< number of all codes
-};
-
 /// Statistics of the rows of a box: of all pairs of codes where two levels are left, of all codes where one is.
-struct Counts {
-    const Layout *layout = nullptr;
-    std::vector<double> numbers;
-};
+using Counts = std::vector<double>;
 
 /// What is known about the ways to split a box by one feature.
 struct Screen {
@@ -158,8 +150,8 @@ class Searcher {
     /// rows, and for those whose counts are known.
     bool screen(const RowList &rows, int depth, int budget, int feature, double cap, Screen &out);
     bool screen(const Counts &counts, int depth, int budget, int feature, double cap, Screen &out);
-    /// Counts of a box of at most two levels; `layout` is where they are.
-    void count(const RowList &rows, int depth, Layout &layout, Counts &out) const;
+    /// Counts of a box of at most two levels.
+    void count(const RowList &rows, int depth, Counts &out) const;
     /// Counts of the child with these codes, of a box of two levels.
     void count_child(const Counts &counts, int feature, const std::vector<std::uint8_t> &codes, Counts &out) const;
     /// The same of a box of three levels, for the feature that was screened last; false where there are no tables.
@@ -174,7 +166,6 @@ class Searcher {
   private:
     struct Level {
         Partition partition;
-        Layout layout;
         std::vector<double> histogram; ///< of the feature that is split: by code, statistics and a bound
         std::vector<double> tables;    ///< joint statistics of all pairs of features, one table per code
         std::vector<double> table;
@@ -210,26 +201,23 @@ class Searcher {
     void remember(int depth, int budget, const std::vector<double> &upper, const Values &out, const ConditionSet &key,
                   Level &level);
 
-    void lay_out(Layout &layout) const;
     void count_histogram(const RowList &rows, int feature, bool floors, std::vector<double> &out) const;
-    void count_table(const RowList &rows, const Layout &layout, double *table) const;
+    void count_table(const RowList &rows, double *table) const;
     /// A loss that no tree of one level, or of two, gets below.
-    double floor_one(const double *histogram, const Layout &layout, int above, double leaf) const;
-    double floor_two(const double *table, const Layout &layout, double leaf) const;
+    double floor_one(const double *histogram, int above, double leaf) const;
+    double floor_two(const double *table, double leaf) const;
     /// The same where rows are judged, by codes of the feature that the level splits.
     void floor_by_rows(Level &level, int depth, int feature);
     double bare_split(const RowList &rows, int feature, double enough);
 
     /// One more split into leaves, from the statistics of all features.
-    void last_split(const double *histogram, const Layout &layout, int budget, const std::vector<double> &upper,
-                    Values &out);
+    void last_split(const double *histogram, int budget, const std::vector<double> &upper, Values &out);
     void last_feature(const double *histogram, int feature, int budget, const std::vector<double> &upper, Values &out,
                       bool record);
     /// Two more levels from the joint statistics of all pairs.
-    void second_split(const double *table, const Layout &layout, int budget, const std::vector<double> &upper,
-                      Values &out);
-    void second_feature(const double *slab, const Layout &layout, int feature, int budget,
-                        const std::vector<double> &upper, Values &out, bool record);
+    void second_split(const double *table, int budget, const std::vector<double> &upper, Values &out);
+    void second_feature(const double *slab, int feature, int budget, const std::vector<double> &upper, Values &out,
+                        bool record);
     void deep_feature(const RowList &rows, int depth, int budget, int feature, const std::vector<double> &upper,
                       Values &out, bool record);
 

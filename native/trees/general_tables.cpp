@@ -4,17 +4,6 @@
 
 namespace omtree::general {
 
-void Searcher::lay_out(Layout &layout) const {
-    layout.features.clear();
-    layout.first.assign(shared_.n_features, -1);
-    layout.width = 0;
-    for (int f = 0; f < shared_.n_features; ++f) {
-        layout.features.push_back(f);
-        layout.first[f] = layout.width;
-        layout.width += problem_.features[f].n_codes;
-    }
-}
-
 void Searcher::count_histogram(const RowList &rows, int feature, bool floors, std::vector<double> &out) const {
     const int n = shared_.n_statistics;
     out.assign(static_cast<std::size_t>(problem_.features[feature].n_codes) * width_, 0.0);
@@ -39,16 +28,15 @@ template <int n> void add_row(double *to, const double *from) {
 }
 
 /// Adds the statistics of each row where its codes of every two features meet, one half of the table.
-template <int fixed>
-void add_pairs(const Shared &shared, const RowList &rows, const Layout &layout, std::size_t *place, double *table) {
+template <int fixed> void add_pairs(const Shared &shared, const RowList &rows, std::size_t *place, double *table) {
     const int n = fixed > 0 ? fixed : shared.n_statistics;
-    const std::size_t n_features = layout.features.size();
-    const std::size_t stride = static_cast<std::size_t>(layout.width) * n;
+    const std::size_t n_features = shared.n_features;
+    const std::size_t stride = static_cast<std::size_t>(shared.n_codes) * n;
     for (const std::uint32_t i : rows) {
         const std::uint8_t *codes = shared.row(i);
         const double *from = shared.judge.row(i);
         for (std::size_t a = 0; a < n_features; ++a) {
-            place[a] = layout.first[layout.features[a]] + codes[layout.features[a]];
+            place[a] = shared.first_code[a] + codes[a];
         }
         for (std::size_t a = 0; a < n_features; ++a) {
             double *line = table + place[a] * stride;
@@ -69,36 +57,35 @@ void add_pairs(const Shared &shared, const RowList &rows, const Layout &layout, 
 } // namespace
 
 /// Joint statistics of all pairs of features: line by code of the first, column by code of the second.
-void Searcher::count_table(const RowList &rows, const Layout &layout, double *table) const {
+void Searcher::count_table(const RowList &rows, double *table) const {
     const int n = shared_.n_statistics;
-    std::fill_n(table, static_cast<std::size_t>(layout.width) * layout.width * n, 0.0);
-    std::vector<std::size_t> place(layout.features.size());
+    std::fill_n(table, static_cast<std::size_t>(shared_.n_codes) * shared_.n_codes * n, 0.0);
+    std::vector<std::size_t> place(shared_.n_features);
     const auto add = n == 2   ? add_pairs<2>
                      : n == 3 ? add_pairs<3>
                      : n == 4 ? add_pairs<4>
                      : n == 5 ? add_pairs<5>
                      : n == 6 ? add_pairs<6>
                               : add_pairs<0>;
-    add(shared_, rows, layout, place.data(), table);
-    const std::size_t width = layout.width;
-    for (std::size_t a = 0; a < layout.features.size(); ++a) {
-        const int f = layout.features[a];
-        for (int i = layout.first[f]; i < layout.first[f] + problem_.features[f].n_codes; ++i) {
-            for (std::size_t j = layout.first[f] + problem_.features[f].n_codes; j < width; ++j) {
+    add(shared_, rows, place.data(), table);
+    const std::size_t width = shared_.n_codes;
+    for (int f = 0; f < shared_.n_features; ++f) {
+        for (int i = shared_.first_code[f]; i < shared_.first_code[f] + problem_.features[f].n_codes; ++i) {
+            for (std::size_t j = shared_.first_code[f] + problem_.features[f].n_codes; j < width; ++j) {
                 std::copy_n(table + (i * width + j) * n, n, table + (j * width + i) * n);
             }
         }
     }
 }
 
-double Searcher::floor_one(const double *histogram, const Layout &layout, int above, double leaf) const {
+double Searcher::floor_one(const double *histogram, int above, double leaf) const {
     const int n = shared_.n_statistics;
     double least = leaf;
-    for (const int h : layout.features) {
+    for (int h = 0; h < shared_.n_features; ++h) {
         if (h == above) {
             continue;
         }
-        const double *codes = histogram + static_cast<std::size_t>(layout.first[h]) * n;
+        const double *codes = histogram + static_cast<std::size_t>(shared_.first_code[h]) * n;
         double sum = 0.0;
         for (int c = 0; c < problem_.features[h].n_codes && sum < least; ++c, codes += n) {
             if (codes[0] > 0.0) {
@@ -110,18 +97,18 @@ double Searcher::floor_one(const double *histogram, const Layout &layout, int ab
     return least;
 }
 
-double Searcher::floor_two(const double *table, const Layout &layout, double leaf) const {
+double Searcher::floor_two(const double *table, double leaf) const {
     const int n = shared_.n_statistics;
-    const std::size_t stride = static_cast<std::size_t>(layout.width) * n;
+    const std::size_t stride = static_cast<std::size_t>(shared_.n_codes) * n;
     double least = leaf;
-    for (const int g : layout.features) {
+    for (int g = 0; g < shared_.n_features; ++g) {
         double sum = 0.0;
         for (int c = 0; c < problem_.features[g].n_codes && sum < least; ++c) {
-            const int place = layout.first[g] + c;
+            const int place = shared_.first_code[g] + c;
             const double *line = table + place * stride;
             const double *own = line + static_cast<std::size_t>(place) * n;
             if (own[0] > 0.0) {
-                sum += floor_one(line, layout, g, judge_.bare_loss(own, {}));
+                sum += floor_one(line, g, judge_.bare_loss(own, {}));
             }
         }
         least = std::min(least, sum);

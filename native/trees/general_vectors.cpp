@@ -74,11 +74,10 @@ double VectorOrder::leaf(const double *sums, int label, double paid,
     return value;
 }
 
-double VectorOrder::least_mixed(const Counts &counts, int feature) {
+double VectorOrder::least_mixed(const double *sums, int feature) {
     const RuleJudge &judge = *task_.problem.judge;
     const int stride = judge.n_statistics();
     const int n_labels = task_.n_labels;
-    const double *sums = &counts.numbers[static_cast<std::size_t>(counts.layout->first[feature]) * stride];
     // What every code costs with a leaf of its own, and what each label costs more there.
     double floor = 0.0;
     weight_.clear();

@@ -30,8 +30,9 @@ class VectorOrder {
     int n_numbers() const { return task_.n_forms + n_demands_; }
     /// The loss of a leaf with this label; also its numbers.
     double leaf(const double *sums, int label, double paid, std::array<double, FrontTask::most_numbers> &number) const;
-    /// A bound on the loss of splits of a feature into leaves that do not all have one label.
-    double least_mixed(const Counts &counts, int feature);
+    /// A bound on the loss of splits of a feature into leaves that do not all have one label, from the statistics of
+    /// its codes.
+    double least_mixed(const double *sums, int feature);
     /// Whether the demands can be met if all other rows give the most they can.
     bool may_meet_demands(const Entry &entry) const;
     /// Leaves the vectors that no other equals or betters, in the order of their values.

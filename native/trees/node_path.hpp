@@ -31,8 +31,6 @@ class NodePath {
 
     /// By which the samples are known again, in whatever order the features were tested.
     const ConditionSet &set() const { return set_; }
-    /// Whether this is the root.
-    bool empty() const { return above_ == nullptr; }
     /// Whether this feature was tested, and no other.
     bool only(int feature) const { return n_features_ == 1 && feature_ == feature; }
 
