@@ -59,34 +59,40 @@ def rule_models(
 def tree_models(
     codes: np.ndarray, features: Sequence[Feature], max_depth: int, max_leaves: int
 ) -> Iterator[tuple[Leaf, ...]]:
-    """The leaves of every multiway tree; the branches of a node cover the codes that its rows have."""
+    """The leaves of every multiway tree; the branches of a node cover the codes that its rows have.
 
-    def grow(rows: np.ndarray, above: tuple[Condition, ...], leaves: int) -> Iterator[tuple[Leaf, ...]]:
-        path = tuple(condition.feature for condition in above)
-        yield (Leaf(above, _bits(np.isin(np.arange(codes.shape[1]), rows)), path),)
-        if len(above) == max_depth or leaves < 2:
+    A feature may be tested again further down; the conditions of a leaf on it are then one.
+    """
+
+    def grow(rows: np.ndarray, above: dict[int, frozenset[int]], depth: int, leaves: int) -> Iterator[tuple[Leaf, ...]]:
+        used = tuple(Condition(f, tuple(sorted(allowed))) for f, allowed in above.items())
+        yield (Leaf(used, _bits(np.isin(np.arange(codes.shape[1]), rows)), tuple(above)),)
+        if depth == max_depth or leaves < 2:
             return
         for f, feature in enumerate(features):
-            if f in path:
-                continue
             present = frozenset(codes[f, rows].tolist())
             parts = {allowed & present for allowed in conditions(feature)} - {frozenset()}
             for way in partitions(present, parts):
                 if 2 <= len(way) <= leaves:
-                    yield from join(f, way, rows, above, leaves)
+                    yield from join(f, way, rows, above, depth, leaves)
 
     def join(
-        f: int, way: tuple[frozenset[int], ...], rows: np.ndarray, above: tuple[Condition, ...], leaves: int
+        f: int,
+        way: tuple[frozenset[int], ...],
+        rows: np.ndarray,
+        above: dict[int, frozenset[int]],
+        depth: int,
+        leaves: int,
     ) -> Iterator[tuple[Leaf, ...]]:
         if not way:
             yield ()
             return
-        branch = (*above, Condition(f, tuple(sorted(way[0]))))
-        for first in grow(rows[np.isin(codes[f, rows], list(way[0]))], branch, leaves - len(way) + 1):
-            for rest in join(f, way[1:], rows, above, leaves - len(first)):
+        inside = rows[np.isin(codes[f, rows], list(way[0]))]
+        for first in grow(inside, {**above, f: way[0]}, depth + 1, leaves - len(way) + 1):
+            for rest in join(f, way[1:], rows, above, depth, leaves - len(first)):
                 yield (*first, *rest)
 
-    return grow(np.arange(codes.shape[1]), (), max_leaves)
+    return grow(np.arange(codes.shape[1]), {}, 0, max_leaves)
 
 
 def best(
