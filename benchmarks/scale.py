@@ -1,8 +1,9 @@
 """Rows in memory, in a file and on a cluster: the same model, and what counting costs.
 
-    python benchmarks/scale.py --data DIR [--part same slopes] [--workers 3]
+    python benchmarks/scale.py --data DIR [--part same losses slopes] [--workers 3]
 
-`same` fits covertype three ways. `slopes` measures the pieces from which the cost of a larger fit is estimated: seconds
+`same` fits covertype three ways, `losses` adult by Gini, by costs and under statistical parity and flights by squared
+loss. `slopes` measures the pieces from which the cost of a larger fit is estimated: seconds
 of a core for counting, coding and adding up, and the bytes of the tables that are moved.
 """
 
@@ -16,16 +17,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
-from omtree import OptimalTreeClassifier, scan
+from omtree import OptimalTreeClassifier, OptimalTreeRegressor, Reading, scan
+from omtree.constraints import StatisticalParity
 from omtree.data.spill import Block, Spill
-from omtree.sources.cluster.cluster_counts import DaskCounts
+from omtree.sources.cluster.frames import Cluster
 from omtree.sources.counts import BlockCounts, count_block, joint_size
 
 #: Features, classes and, in the estimate, rows, machines and cores of each.
@@ -38,7 +42,12 @@ NETWORK = 1.0e9
 def main() -> None:
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with covertype.parquet")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        help="folder with covertype.parquet, adult_train.csv.gz and flights-3m.parquet",
+    )
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--workers", type=int, default=3)
     arguments = parser.parse_args()
@@ -48,37 +57,71 @@ def main() -> None:
 
 def same(arguments: argparse.Namespace) -> None:
     """Covertype at depth three: the value, and whether the model is that of the rows in memory."""
+    path = arguments.data / "covertype.parquet"
+    heading("covertype, depth 3", "binning")
+    with cluster(arguments.workers) as client:
+        for binning in ("quantile", "adaptive"):
+            compare(client, path, binning, OptimalTreeClassifier(binning=binning, time_limit=None), "400MB")
+
+
+def losses(arguments: argparse.Namespace) -> None:
+    """Other losses and a constraint over groups, at depth three."""
+    classes = partial(OptimalTreeClassifier, binning="quantile", n_bins=5, time_limit=None)
+    numbers = OptimalTreeRegressor(binning="quantile", n_bins=8, time_limit=None)
+    heading("adult and flights, depth 3", "loss")
+    with tempfile.TemporaryDirectory() as folder, cluster(arguments.workers) as client:
+        adult, flights = Path(folder) / "adult.parquet", Path(folder) / "flights.parquet"
+        pd.read_csv(arguments.data / "adult_train.csv.gz").to_parquet(adult)
+        frame = pd.read_parquet(arguments.data / "flights-3m.parquet")
+        # On disk and on a cluster dates are given as numbers: days since the first.
+        frame["date"] = (frame["date"] - frame["date"].min()).dt.days
+        frame.to_parquet(flights)
+        del frame
+        compare(client, adult, "adult, Gini", classes(objective="gini"), "25MB")
+        compare(client, adult, "adult, costs", classes(costs=[[0, 1], [3, 0]]), "25MB")
+        # Constraints over groups need the merged rows in memory.
+        fair = classes(max_depth=2, constraints=[StatisticalParity("sex", 0.05, class_=">50K")])
+        compare(client, adult, "adult, parity of the sexes, depth 2", fair, None)
+        compare(client, flights, "flights, squared", numbers, "400MB")
+
+
+def heading(title: str, what: str) -> None:
+    """The first lines of a table of `compare`."""
+    print(f"\n### {title}\n\n| {what} | rows | value | bound | same model | seconds |\n|---|---|---|---|---|---|")
+
+
+def compare(client: Any, path: Path, name: str, model: Any, little: str | None) -> None:
+    """Fit copies of a model to the column "target" of a file, in memory, on disk and on a cluster.
+
+    With so `little` memory the rows on disk are counted in a file; None where that cannot be.
+    """
     import dask.dataframe as dd
 
-    path = arguments.data / "covertype.parquet"
     frame = pd.read_parquet(path)
-    X, y = frame.drop(columns="target"), frame["target"]
-    print(
-        "\n### covertype, depth 3\n\n"
-        "| binning | rows | value | bound | same model | seconds |\n|---|---|---|---|---|---|"
-    )
-    with cluster(arguments.workers) as client:
-        whole = dd.read_parquet(path).repartition(npartitions=2 * arguments.workers).persist()
-        ways: dict[str, Callable[[OptimalTreeClassifier], Any]] = {
-            "in memory": lambda model: model.fit(X, y),
-            "on disk, merged in memory": lambda model: model.fit(scan(path, target="target")),
-            "on disk, counted in a file": lambda model: model.fit(scan(path, target="target", memory_limit="400MB")),
-            f"on {arguments.workers} Dask workers": lambda model: model.fit(
-                whole.drop(columns="target"), whole["target"]
-            ),
-            "the same, one worker killed": lambda model: with_a_death(client, model, whole),
-        }
-        for binning in ("quantile", "adaptive"):
-            expected = None
-            for name, fit in ways.items():
-                started = time.perf_counter()
-                model = fit(OptimalTreeClassifier(binning=binning, time_limit=None))
-                seconds = time.perf_counter() - started
-                expected = expected or str(model.tree_)
-                found = model.certificate_
-                is_same = "yes" if str(model.tree_) == expected else "NO"
-                value, bound = f"{found.value:.17g}", f"{found.bound:.17g}"
-                print(f"| {binning} | {name} | {value} | {bound} | {is_same} | {seconds:.1f} |", flush=True)
+    workers = len(client.run(os.getpid))
+    whole = dd.read_parquet(path).repartition(npartitions=2 * workers).persist()
+    X, y, there = frame.drop(columns="target"), frame["target"], whole.drop(columns="target")
+    plain = clone(model).set_params(reading=Reading(guess=False))
+    ways: dict[str, Callable[[], Any]] = {
+        "in memory": lambda: plain.fit(X, y),
+        "on disk, merged in memory": lambda: clone(model).fit(scan(path, target="target")),
+        "on disk, counted in a file": lambda: clone(model).fit(scan(path, target="target", memory_limit=little)),
+        f"on {workers} Dask workers": lambda: clone(model).fit(there, whole["target"]),
+        "the same, one worker killed": lambda: with_a_death(client, lambda: clone(model).fit(there, whole["target"])),
+    }
+    if little is None:
+        del ways["on disk, counted in a file"]
+    expected = None
+    for rows, fit in ways.items():
+        started = time.perf_counter()
+        fitted = fit()
+        seconds = time.perf_counter() - started
+        found = fitted.certificate_
+        told = f"{found.value:.17g} | {found.bound:.17g}"
+        known = told, str(fitted.tree_), [rule.prediction for rule in fitted.rules_]
+        expected = expected or known
+        is_same = "yes" if known == expected else "NO"
+        print(f"| {name} | {rows} | {told} | {is_same} | {seconds:.1f} |", flush=True)
 
 
 @contextmanager
@@ -91,20 +134,21 @@ def cluster(workers: int) -> Iterator[Any]:
         yield client
 
 
-def with_a_death(client: Any, model: OptimalTreeClassifier, whole: Any) -> OptimalTreeClassifier:
-    """Fit, and kill a worker once all rows are coded and before they are counted."""
+def with_a_death(client: Any, fit: Callable[[], Any]) -> Any:
+    """Fit, and kill a worker once all rows are coded and before anything is done with them."""
     import distributed
 
-    count, victims = DaskCounts.tables, list(client.run(os.getpid).values())[:1]
+    keep, victims = Cluster.keep, list(client.run(os.getpid).values())[:1]
 
-    def tables(counts: DaskCounts, sets: Any, stopped: Any) -> Any:
+    def killing(own: Cluster, tasks: Any) -> Any:
+        kept = keep(own, tasks)
         if victims:
-            distributed.wait(counts._parts)
+            distributed.wait(kept)
             os.kill(victims.pop(), signal.SIGKILL)
-        return count(counts, sets, stopped)
+        return kept
 
-    with mock.patch.object(DaskCounts, "tables", tables):
-        return model.fit(whole.drop(columns="target"), whole["target"])
+    with mock.patch.object(Cluster, "keep", killing):
+        return fit()
 
 
 def slopes(arguments: argparse.Namespace) -> None:
@@ -165,7 +209,7 @@ def spilled(codes: np.ndarray, labels: np.ndarray, sets: np.ndarray, n_codes: li
         return used(lambda: counts.tables(sets, lambda: False), repeats=1)
 
 
-PARTS = {"same": same, "slopes": slopes}
+PARTS = {"same": same, "losses": losses, "slopes": slopes}
 
 if __name__ == "__main__":
     main()

@@ -24,6 +24,12 @@ def random_frame(seed, n_rows=900):
     return frame, label, pd.Series(rng.integers(0, 4, n_rows), name="weight")
 
 
+def random_targets(frame, seed):
+    """Numbers that depend on most columns."""
+    noise = np.random.default_rng(seed).exponential(size=len(frame))
+    return pd.Series(3 * np.exp(frame["many"]) + 2 * (frame["text"] == "red") + frame["few"] + noise, name="y")
+
+
 def on_dask(*parts, npartitions=5):
     """The same rows as Dask frames with the same partitions."""
     import dask.dataframe as dd

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from omtree.data.table import CodeArray, FloatArray
+from omtree.data.table import CodeArray, FloatArray, are_whole
 
 LabelArray = npt.NDArray[np.uint16]
 
@@ -161,7 +161,7 @@ class Spill:
         if (0 if numbers is None else len(numbers)) != self.n_numbers:
             raise ValueError(f"Rows for {self.path} must have {self.n_numbers} numbers each.")
         self.n_rows += n_rows
-        self.whole = self.whole and (weights is None or bool((weights == np.floor(weights)).all()))
+        self.whole = self.whole and (weights is None or are_whole(weights))
         totals = np.bincount(labels.astype(np.intp), weights=weights, minlength=len(self.totals)).astype(np.float64)
         totals[: len(self.totals)] += self.totals
         self.totals = totals

@@ -28,15 +28,6 @@ UNKNOWN = 255
 MAX_CODES = 254
 
 
-def weighted_sum(weights: FloatArray, values: FloatArray) -> float:
-    """The sum of products; that of the linear algebra starts threads for as few as ten thousand numbers.
-
-    >>> weighted_sum(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-    11.0
-    """
-    return float((weights * values).sum())
-
-
 @dataclass(frozen=True)
 class Pooled:
     """One level that stands for several of a column with too many: the rare ones, or some with similar targets.
@@ -241,3 +232,12 @@ def numbers_of(column: Column) -> FloatArray:
                 "give numbers."
             ) from None
     return np.asarray(np.array([*numbers, np.nan], dtype=np.float64)[column.values])
+
+
+def are_whole(numbers: FloatArray) -> bool:
+    """Whether all of these are whole numbers, whose sums are exact in any order.
+
+    >>> are_whole(np.array([1.0, 2.0])), are_whole(np.array([0.5]))
+    (True, False)
+    """
+    return bool((numbers == np.floor(numbers)).all())

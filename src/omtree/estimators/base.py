@@ -197,9 +197,9 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         deadline: Deadline,
         make: MakeTarget | None = None,
         *,
-        beside: Callable[[Sequence[str]], Sequence[str]] = lambda numeric: (),
         of_classes: bool = False,
         class_weight: Any = None,
+        **options: Any,
     ) -> Training:
         """The samples on a cluster that were given to `fit`; see `on_cluster`."""
         from omtree.sources.cluster.cluster_columns import on_cluster
@@ -209,11 +209,11 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
             given,
             sample_weight,
             make=make,
-            beside=beside,
             of_classes=of_classes,
             class_weight=class_weight,
             feature_kinds=self.feature_kinds,
             deadline=deadline,
+            **options,
         )
 
     def _lazily(self, X: Any, method: str) -> Any:

@@ -199,6 +199,8 @@ class OptimalTreeRegressor(RegressorMixin, OptimalTreeBase):  # type: ignore[mis
                     sample_weight,
                     deadline,
                     make,
+                    number=not lines,
+                    exact=objective.exact_sums and self.splits == "multiway",
                     beside=lambda numeric: [name for name in numeric if lines and (wanted is None or name in wanted)],
                 )
             training = Training.of_numbers(X, y, sample_weight, self.feature_kinds, self.reading)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
-from omtree.data.table import MAX_CODES, Feature, FloatArray
+from omtree.data.table import MAX_CODES, Feature, FloatArray, are_whole
 from omtree.deadline import Deadline
 from omtree.engines.trees.all_cuts import MAX_WIDE_LEAVES, CutSolution, leaf_rows, solve_cuts
 from omtree.engines.trees.splits import Splits
@@ -66,7 +66,7 @@ def is_for_multiway(objective: Objective, training: Training, pose: Pose, most: 
     weight = training.weight * cost[training.target.labels]
     in_order = (c.kind != "nominal" or len(c.levels or ()) == 2 for c in training.columns)
     present = not any(column.has_missing for column in training.columns)
-    return present and all(in_order) and bool((weight == np.floor(weight)).all()) and float(weight.sum()) < 1e9
+    return present and all(in_order) and are_whole(weight) and float(weight.sum()) < 1e9
 
 
 def _is_for_binary(objective: Objective, training: Training, pose: Pose) -> bool:
@@ -199,11 +199,6 @@ def _merged(training: Training, views: list[View]) -> tuple[npt.NDArray[np.intp]
     present = np.flatnonzero(training.weight > 0)
     target = training.target
     keys = [(target.values if target.is_number else target.labels)[present], *(view.values[present] for view in views)]
-    # The last key decides the order; the others only where it has equal values.
-    order = np.argsort(keys[-1], kind="stable")
-    leading = keys[-1][order]
-    if (leading[1:] > leading[:-1]).all():
-        return present[order], training.weight[present[order]]
     order = np.lexsort(keys)
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True

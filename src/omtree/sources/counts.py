@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from omtree import _native
 from omtree.data.spill import Block, Spill
-from omtree.data.table import FloatArray, Table
+from omtree.data.table import FloatArray, Table, are_whole
 
 #: Sets of features, one a row.
 FeatureSets = npt.NDArray[np.int32]
@@ -122,6 +122,18 @@ def count_blocks(
     return total
 
 
+def summed_blocks(block: Block, sums: FloatArray) -> Iterable[Block]:
+    """The rows of a block once for each of some sums, (n_sums, n_rows), which stand in the place of weights."""
+    for which, weights in enumerate(sums):
+        yield Block(block.codes, np.full(len(weights), which, dtype=np.uint16), np.ascontiguousarray(weights))
+
+
+def sums_of_labels(block: Block, numbers: FloatArray) -> FloatArray:
+    """What the rows of a block add to sums of which a unit of weight of each label adds ``numbers[label]``."""
+    own = numbers[block.labels].T
+    return np.asarray(own if block.weights is None else own * block.weights)
+
+
 class LocalCounts:
     """The rows of a table in memory.
 
@@ -137,7 +149,7 @@ class LocalCounts:
         weights = counts[rows, labels]
         self.n_codes: Sequence[int] = tuple(feature.n_codes for feature in table.features)
         self.totals: FloatArray = counts.sum(axis=0)
-        self.whole = bool((weights == np.floor(weights)).all())
+        self.whole = are_whole(weights)
         codes = np.ascontiguousarray(table.codes[:, rows])
         self._block = Block(codes, labels.astype(np.uint16), None if (weights == 1.0).all() else weights)
 
@@ -247,16 +259,11 @@ class SummedCounts(SpillCounts):
     ) -> SummedCounts:
         """Where the label of a row decides: a unit of weight of each label adds `numbers`, (n_labels, n_sums)."""
 
-        def sums(block: Block) -> FloatArray:
-            own = numbers[block.labels].T
-            return np.asarray(own if block.weights is None else own * block.weights)
-
-        return cls(spill, n_codes, spill.totals @ numbers[: len(spill.totals)], sums, n_jobs, progress)
+        totals = spill.totals @ numbers[: len(spill.totals)]
+        return cls(spill, n_codes, totals, lambda block: sums_of_labels(block, numbers), n_jobs, progress)
 
     def _counted(self, block: Block) -> Iterable[Block]:
-        for which, weights in enumerate(self._sums(block)):
-            labels = np.full(len(weights), which, dtype=np.uint16)
-            yield Block(block.codes, labels, np.ascontiguousarray(weights))
+        return summed_blocks(block, self._sums(block))
 
 
 class ScaledCounts:
@@ -271,7 +278,7 @@ class ScaledCounts:
     def __init__(self, counts: Counts, scale: FloatArray) -> None:
         self.n_codes = counts.n_codes
         self.totals: FloatArray = counts.totals * scale
-        self.whole = counts.whole and bool((scale == np.floor(scale)).all())
+        self.whole = counts.whole and are_whole(scale)
         self._counts = counts
         self._scale = scale
 

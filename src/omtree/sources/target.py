@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _SMALL_RANGE = 1 << 16
 #: Most classes that a search counts.
 MAX_CLASSES = 256
+#: Most different values of a numeric target whose rows stay where they are: labels of coded rows have two bytes.
+MAX_TARGETS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +78,7 @@ class Target:
         `costs` are what the answers cost each sample, in the order of the sorted classes.
         """
         classes, labels = encode_labels(y)
-        if len(classes) > MAX_CLASSES:
-            raise ValueError(
-                f"y has {len(classes):,} classes, and at most {MAX_CLASSES} are possible; merge the rare ones, or use "
-                "OptimalTreeRegressor if they are numbers of a quantity."
-            )
+        check_n_classes(len(classes))
         charges = None if costs is None else check_charges(costs, len(labels), classes.tolist())
         order = ClassOrder.of(classes, y, positive, class_order)
         charges = None if charges is None else np.ascontiguousarray(charges[:, order.places])
@@ -160,8 +158,22 @@ def check_numbers(y: Any) -> FloatArray:
     except (TypeError, ValueError):
         raise ValueError("y has targets that are not numbers; a regressor needs numbers.") from None
     if not np.isfinite(numbers).all():
-        raise ValueError("y contains NaN or infinite targets; drop those rows or give them a number.")
+        raise no_number()
     return numbers
+
+
+def no_number() -> ValueError:
+    """What is said of numeric targets that are missing or infinite."""
+    return ValueError("y contains NaN or infinite targets; drop those rows or give them a number.")
+
+
+def check_n_classes(n_classes: int) -> None:
+    """Complain about more classes than a search counts."""
+    if n_classes > MAX_CLASSES:
+        raise ValueError(
+            f"y has {n_classes:,} classes, and at most {MAX_CLASSES} are possible; merge the rare ones, or use "
+            "OptimalTreeRegressor if they are numbers of a quantity."
+        )
 
 
 def check_charges(costs: Any, n_samples: int, answers: Sequence[Any]) -> FloatArray:

@@ -64,7 +64,9 @@ def test_trees_are_models(seed: int) -> None:
 def test_no_time_for_trees() -> None:
     """Without time the search gives what it has, and that is valid."""
     problem = make_problem(datasets.tic_tac_toe().table(), 1.0 - np.eye(2), 3, 4, 9.0)
-    for paths in tree_paths(problem, Deadline(0.0), 1):
+    found = list(tree_paths(problem, Deadline(0.0), 1))
+    assert found
+    for paths in found:
         check(problem, paths)
 
 

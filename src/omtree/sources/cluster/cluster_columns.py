@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -13,16 +14,13 @@ from omtree.data.cell_columns import not_a_date
 from omtree.data.column import Column, Columns
 from omtree.data.columns import read_columns
 from omtree.data.kind_choices import KindChoice, kind_choices
-from omtree.data.table import FloatArray
+from omtree.data.table import FloatArray, are_whole
 from omtree.deadline import Deadline
 from omtree.sources.cluster.cluster_facts import Facts, add_facts, facts_of
 from omtree.sources.cluster.cluster_samples import DaskTraining
 from omtree.sources.cluster.frames import Cluster, partitions
-from omtree.sources.cluster.gathered_target import MakeTarget, gather_target
-from omtree.sources.target import Target, encode_labels, weigh_classes
-
-#: Labels are coded in two bytes.
-MAX_CLASSES = 1 << 16
+from omtree.sources.cluster.gathered_target import GatheredTarget, MakeTarget, gather_target, is_room, row_bytes
+from omtree.sources.target import Target, check_n_classes, encode_labels, no_number, weigh_classes
 
 
 def on_cluster(
@@ -31,6 +29,8 @@ def on_cluster(
     sample_weight: Any,
     *,
     make: MakeTarget | None = None,
+    number: bool = False,
+    exact: bool = False,
     beside: Callable[[Sequence[str]], Sequence[str]] = lambda numeric: (),
     of_classes: bool = True,
     class_weight: Mapping[Any, float] | Literal["balanced"] | None,
@@ -47,6 +47,10 @@ def on_cluster(
     sample_weight : a series or a name, optional
     make : callable or None
         Makes the target of what was given, which is gathered for it; None where that is the class of each row.
+    number : bool
+        Whether `make` only reads one number of each row, which need not be gathered then.
+    exact : bool
+        Whether the same model is found to the last digit from sums of whole numbers, wherever these are formed.
     beside : callable
         Which of the numeric columns of X `make` needs as well, as its frame ``"X"``.
     of_classes : bool
@@ -72,21 +76,35 @@ def on_cluster(
         raise ValueError("X has no columns to predict from; give it at least one.")
     kinds = {names[place]: choice for place, choice in kind_choices(feature_kinds, names).items()}
     numeric = tuple(name for name in names if _is_numeric(X.dtypes[name], name, kinds.get(name)))
+
+    def gather() -> GatheredTarget:
+        assert make is not None
+        more = [X[name] for name in beside(numeric)]
+        return gather_target(cluster, {**columns, "X": more}, weights, len(names), make)
+
     gathered = None
     with deadline.outside():
-        if make is None:
+        stays = number and _holds_numbers(columns["y"][0])
+        if make is None or stays:
             (labels,) = columns["y"]
         else:
-            more = [X[name] for name in beside(numeric)]
-            gathered = gather_target(cluster, {**columns, "X": more}, weights, len(names), make)
+            gathered = gather()
             labels = gathered.labels
-        numbers = gathered is not None and gathered.target.is_number
+        numbers = stays or (gathered is not None and gathered.target.is_number)
         tasks = cluster.tasks(facts_of, partitions(X, labels, weights), numeric, numbers)
         facts: Facts = cluster.add_up(tasks, add_facts)
-    _check_weights(facts)
+        _check_weights(facts)
+        if stays and facts.no_label:
+            raise no_number()
+        if stays and not _stay(facts, len(names), exact):
+            stays, gathered = False, gather()
     none: FloatArray = np.empty(0)
     scale: FloatArray | None = None
-    if gathered is None:
+    fetch = None
+    if stays:
+        target, total = Target.of_numbers(none), float(sum(facts.labels.values()))
+        fetch = functools.cache(lambda: gather().target)
+    elif gathered is None:
         target = Target(_classes(facts, labels), np.empty(0, dtype=np.intp), none)
         totals = np.array([facts.labels[label] for label in target.classes.tolist()])
     else:
@@ -110,6 +128,7 @@ def on_cluster(
         numeric=numeric,
         kinds=kinds,
         deadline=deadline,
+        fetch=fetch,
     )
 
 
@@ -142,6 +161,26 @@ def _is_numeric(dtype: Any, name: str, choice: KindChoice | None) -> bool:
     return is_numeric_dtype(dtype) and not is_bool_dtype(dtype) and choice in (None, "numeric")
 
 
+def _holds_numbers(series: Any) -> bool:
+    """Whether these are numbers, or flags, as they are."""
+    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+    return getattr(series, "ndim", 0) == 1 and is_numeric_dtype(series.dtype) and not is_complex_dtype(series.dtype)
+
+
+def _stay(facts: Facts, n_columns: int, exact: bool) -> bool:
+    """Whether rows with numbers stay on the workers: few different ones, of which sums are exact or all are too many.
+
+    Other sums depend on the order of the rows in their last digits, so that rows come here where there is room.
+    """
+    if facts.targets is None or facts.targets.values is None:
+        return False
+    values, _ = facts.targets.values
+    return (exact and facts.whole and are_whole(values - values[:1])) or not is_room(
+        sum(facts.rows), row_bytes(n_columns, 1)
+    )
+
+
 def _check_weights(facts: Facts) -> None:
     if sum(facts.rows) == 0:
         raise ValueError("X has no rows.")
@@ -156,8 +195,7 @@ def _classes(facts: Facts, labels: Any) -> npt.NDArray[Any]:
 
     if facts.no_label:
         raise ValueError(f"y has {facts.no_label} missing labels; drop those rows or give them a label.")
-    if len(facts.labels) > MAX_CLASSES:
-        raise ValueError(f"y has more than {MAX_CLASSES:,} classes; that is a quantity, and needs a regressor.")
+    check_n_classes(len(facts.labels))
     dtype = object if isinstance(labels.dtype, pd.CategoricalDtype) else labels.dtype
     return encode_labels(pd.Series(list(facts.labels), dtype=dtype))[0]
 

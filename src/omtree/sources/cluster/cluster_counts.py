@@ -26,23 +26,32 @@ class DaskCounts:
     n_codes : sequence of int
         Of each feature.
     totals : array of float
-        Weight of each class.
+        Weight of each label.
     whole : bool
         Whether all weights are whole numbers.
+    numbers : array of float, shape (n_labels, n_sums), optional
+        What a unit of weight of each label adds to sums, which are wanted in the place of the weights of the labels.
     """
 
     def __init__(
-        self, cluster: Cluster, parts: Sequence[Any], n_codes: Sequence[int], totals: FloatArray, whole: bool
+        self,
+        cluster: Cluster,
+        parts: Sequence[Any],
+        n_codes: Sequence[int],
+        totals: FloatArray,
+        whole: bool,
+        numbers: FloatArray | None = None,
     ) -> None:
         self.n_codes: Sequence[int] = tuple(n_codes)
-        self.totals = totals
+        self.totals: FloatArray = totals if numbers is None else totals @ numbers
         self.whole = whole
         self._cluster = cluster
         self._parts = parts
+        self._numbers = numbers
 
     def tables(self, sets: FeatureSets, stopped: Stopped) -> FloatArray | None:
         """See `Counts`."""
         sets = np.ascontiguousarray(sets, dtype=np.int32)
-        counted = self._cluster.tasks(count_part, self._parts, sets, self.n_codes, len(self.totals))
+        counted = self._cluster.tasks(count_part, self._parts, sets, self.n_codes, len(self.totals), self._numbers)
         tables: FloatArray | None = self._cluster.add_up(counted, add_arrays, stopped)
         return tables

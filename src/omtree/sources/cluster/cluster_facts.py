@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omtree.data.table import FloatArray
+from omtree.data.table import FloatArray, are_whole
+from omtree.sources.target import MAX_TARGETS
 
 #: A column of numbers with at most so many different ones is known by them.
 FEW_VALUES = 20_000
-#: Whether a column has few values is mostly seen from so many rows.
-_A_GLANCE = 3 * FEW_VALUES
+#: Whether a column has few values is mostly seen from so many times as many rows.
+_GLANCES = 3
 #: A column with more different texts than this is more likely a name or a key than a category.
 MAX_LEVELS = 1_000_000
 
@@ -58,6 +59,8 @@ class Facts:
         Rows without a label.
     least_weight, whole
         The smallest weight, and whether all are whole numbers; a weight that is no number is -1.
+    targets : Numbers or None
+        Of the labels, where these are numbers.
     numbers : mapping of str to Numbers
     cells : mapping of str to mapping
         Of every other column the weight of each pair of cell and label; a missing cell is None.
@@ -68,6 +71,7 @@ class Facts:
     no_label: int = 0
     least_weight: float = 1.0
     whole: bool = True
+    targets: Numbers | None = None
     numbers: dict[str, Numbers] = field(default_factory=dict)
     cells: dict[str, dict[tuple[Any, Any], float]] = field(default_factory=dict)
 
@@ -97,13 +101,14 @@ def facts_of(part: tuple[Any, Any, Any], numeric: Sequence[str], numbers: bool) 
     if weights is not None and len(frame):
         sound = bool(np.isfinite(weight).all())
         facts.least_weight = float(weight.min()) if sound else -1.0
-        facts.whole = sound and bool((weight == np.floor(weight)).all())
+        facts.whole = sound and are_whole(weight)
     sums: dict[int, FloatArray] = {}
     if numbers:
         targets = _numbers(labels)
         facts.no_label = int((~np.isfinite(targets)).sum())
         facts.labels = {WEIGHT: float(weight.sum())}
         sums = {WEIGHT: weight, SUM: weight * targets}
+        facts.targets = _of_numbers(targets, weight, weight > 0, MAX_TARGETS)
     else:
         label = pd.Series(np.asarray(labels, dtype=object))
         facts.no_label = int(label.isna().sum())
@@ -138,6 +143,8 @@ def add_facts(parts: Sequence[Facts]) -> Facts:
         total.least_weight = min(total.least_weight, part.least_weight)
         total.whole = total.whole and part.whole
         _add(total.labels, part.labels)
+        if part.targets is not None:
+            total.targets = part.targets if total.targets is None else _join(total.targets, part.targets, MAX_TARGETS)
         for name, numbers in part.numbers.items():
             known = total.numbers.get(name)
             total.numbers[name] = numbers if known is None else _join(known, numbers)
@@ -156,24 +163,27 @@ def _add(to: dict[Any, float], more: dict[Any, float]) -> None:
         to[key] = to.get(key, 0.0) + weight
 
 
-def _of_numbers(values: FloatArray, weight: FloatArray, inside: npt.NDArray[np.bool_]) -> Numbers:
+def _of_numbers(
+    values: FloatArray, weight: FloatArray, inside: npt.NDArray[np.bool_], most: int = FEW_VALUES
+) -> Numbers:
     absent = np.isnan(values)
     inside = inside & ~absent
     missing, infinite = float(weight[absent].sum()), bool(np.isinf(values).any())
     present, mass = values[inside], weight[inside]
     low, high = (present.min(), present.max()) if len(present) else (np.nan, np.nan)
-    few = add_values([(present[:_A_GLANCE], mass[:_A_GLANCE])])
-    if len(few[0]) <= FEW_VALUES and len(present) > _A_GLANCE:
+    glance = _GLANCES * most
+    few = add_values([(present[:glance], mass[:glance])])
+    if len(few[0]) <= most and len(present) > glance:
         few = add_values([(present, mass)])
-    known = few if len(few[0]) <= FEW_VALUES else None
+    known = few if len(few[0]) <= most else None
     return Numbers(float(low), float(high), missing, bool(absent.any()), infinite, known)
 
 
-def _join(a: Numbers, b: Numbers) -> Numbers:
+def _join(a: Numbers, b: Numbers, most: int = FEW_VALUES) -> Numbers:
     both = None
     if a.values is not None and b.values is not None:
         both = add_values([a.values, b.values])
-        both = both if len(both[0]) <= FEW_VALUES else None
+        both = both if len(both[0]) <= most else None
     low, high = np.fmin(a.low, b.low), np.fmax(a.high, b.high)
     missing, has_missing = a.missing + b.missing, a.has_missing or b.has_missing
     return Numbers(float(low), float(high), missing, has_missing, a.infinite or b.infinite, both)

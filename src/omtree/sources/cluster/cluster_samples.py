@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,6 +39,7 @@ from omtree.sources.cluster.parts import (
 from omtree.sources.counts import Counts, ScaledCounts
 from omtree.sources.distant import CountedTraining, DistantTraining
 from omtree.sources.samples import Training
+from omtree.sources.target import Target
 
 #: Columns whose quantiles are looked for at the same time.
 _AT_ONCE = 8
@@ -54,13 +55,15 @@ class DaskTraining(DistantTraining):
     frame : dask.dataframe.DataFrame
         The columns to predict from.
     labels : dask.dataframe.Series
-        The classes, or what stands for a target that was gathered.
+        The classes or numbers, or what stands for a target that was gathered.
     row_weights : dask.dataframe.Series or None
     facts : Facts
     numeric : tuple of str
         Names of the columns that hold numbers.
     kinds : mapping
         What the user says of columns.
+    fetch : callable or None
+        Gathers a target of numbers that stays on the workers, for what joint sums do not decide.
     """
 
     cluster: Cluster = field(kw_only=True)
@@ -70,6 +73,7 @@ class DaskTraining(DistantTraining):
     facts: Facts = field(kw_only=True)
     numeric: tuple[str, ...] = field(kw_only=True)
     kinds: Mapping[Any, KindChoice] = field(kw_only=True)
+    fetch: Callable[[], Target] | None = field(kw_only=True, default=None)
 
     def __len__(self) -> int:
         return sum(self.facts.rows)
@@ -78,6 +82,21 @@ class DaskTraining(DistantTraining):
     def _gathered_target(self) -> bool:
         """Whether the target is in memory here, row by row."""
         return len(self.target) > 0
+
+    @property
+    def _levels(self) -> npt.NDArray[Any]:
+        """What the labels of coded rows stand for: classes, or the different numbers."""
+        if not self.target.is_number:
+            return self.target.classes
+        assert self.facts.targets is not None
+        assert self.facts.targets.values is not None
+        return self.facts.targets.values[0]
+
+    def _labelled(self, labels: npt.NDArray[np.uint16]) -> Target:
+        """The target of rows with these labels."""
+        if self.target.is_number:
+            return Target.of_numbers(self._levels[labels])
+        return replace(self.target, labels=labels.astype(np.intp))
 
     def close(self) -> None:
         """Let go of the coded rows."""
@@ -185,9 +204,11 @@ class DaskTraining(DistantTraining):
         columns = tuple(_as_before(column, own) for column, own in zip(self.columns, read, strict=True))
         if self._gathered_target:
             target = self.target.take(chosen)
+        elif self.target.is_number:
+            # Rows of weight zero have numbers, too.
+            target = Target.of_numbers(np.concatenate([part.to_numpy(dtype=np.float64) for _, part, _ in found]))
         else:
-            labels = np.concatenate([label_codes(part, self.target.classes) for _, part, _ in found])
-            target = replace(self.target, labels=labels.astype(np.intp))
+            target = self._labelled(np.concatenate([label_codes(part, self._levels) for _, part, _ in found]))
         row_weight = None
         if self.row_weights is not None:
             row_weight = np.concatenate([part.to_numpy(dtype=np.float64) for _, _, part in found])
@@ -209,29 +230,46 @@ class DaskTraining(DistantTraining):
         names = [feature.name for feature in features]
         own = tuple(replace(feature, column=place) for place, feature in enumerate(features))
         kinds = {name: self.kinds[name] for name in names if name in self.kinds}
-        coding = Coding(own, kinds, self.groups, None if self._gathered_target else self.target.classes)
+        coding = Coding(own, kinds, self.groups, None if self._gathered_target else self._levels)
         tasks = self.cluster.tasks(code_part, self._parts([*names, *(set(self.groups) - set(names))]), coding)
         parts = self.cluster.keep(tasks)
         if self._gathered_target:
             return self._training(features, self.cluster.add_up(parts, join_parts))
-        totals = np.array([self.facts.labels.get(label, 0.0) for label in self.target.classes.tolist()])
         n_codes = [feature.n_codes for feature in features] + [len(own.levels) for own in self.groups.values()]
-        counts: Counts = DaskCounts(self.cluster, parts, n_codes, totals, self.facts.whole)
+        count = partial(DaskCounts, self.cluster, parts, n_codes)
+        if self.target.is_number:
+            assert self.facts.targets is not None
+            assert self.facts.targets.values is not None
+            values, totals = self.facts.targets.values
+            target, weight = Target.of_numbers(values), totals
+            summed = partial(count, totals, self.facts.whole)
+            gather = partial(self._with_fetched_target, features)
+        else:
+            totals = np.array([self.facts.labels.get(label, 0.0) for label in self.target.classes.tolist()])
+            target, weight, summed = self.target, self.weight, None
+            gather = partial(self._gathered, parts, features)
+        counts: Counts = count(totals, self.facts.whole)
         if self.class_scale is not None:
             counts = ScaledCounts(counts, self.class_scale)
-        empty = Columns(self.columns.columns, len(self))
         return CountedTraining(
-            empty,
-            self.target,
+            Columns(self.columns.columns, len(self)),
+            target,
             self.row_weight,
-            self.weight,
+            weight,
             self.total,
             self.groups,
             self.class_scale,
             counts=counts,
             merge=partial(self._merged, parts, features),
-            gather=partial(self._gathered, parts, features),
+            gather=gather,
+            summed=summed,
         )
+
+    def _with_fetched_target(self, features: tuple[Feature, ...]) -> Training:
+        """All coded rows, none merged, with the numbers they stand for."""
+        assert self.fetch is not None
+        with self.deadline.outside():
+            return replace(self, target=self.fetch())._code(features)
 
     def _merged(self, parts: Sequence[Any], features: tuple[Feature, ...], stands_for: CodeArray) -> Training:
         """The coded rows, those merged that agree in the class and in what their codes stand for."""
@@ -250,9 +288,7 @@ class DaskTraining(DistantTraining):
     def _training(self, features: tuple[Feature, ...], part: CodedPart) -> Training:
         """Coded rows in memory."""
         codes, labels, row_weight = part
-        target = self.target
-        if not self._gathered_target:
-            target = replace(target, labels=labels.astype(np.intp))
+        target = self.target if self._gathered_target else self._labelled(labels)
         weight = np.ones(len(labels)) if row_weight is None else row_weight
         if self.class_scale is not None:
             weight = weight * self.class_scale[target.labels]

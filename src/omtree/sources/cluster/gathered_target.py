@@ -59,7 +59,7 @@ def gather_target(
     tasks = zip(*(column.to_delayed(optimize_graph=False) for column in every), strict=True)
     kept = cluster.keep(cluster.tasks(_side_by_side, [list(part) for part in tasks], list(given)))
     rows: list[int] = cluster.result(cluster.tasks(len, kept))
-    check_room(sum(rows), 2 * n_columns + 40 * len(columns) + 80)
+    check_room(sum(rows), row_bytes(n_columns, len(columns)))
     if not sum(rows):
         raise ValueError("X has no rows.")
     frame = _joined(cluster.result(kept))
@@ -73,13 +73,24 @@ def gather_target(
     return GatheredTarget(target, weight, _spread(target, rows))
 
 
-def check_room(n_rows: int, row_bytes: int) -> None:
+def row_bytes(n_columns: int, n_targets: int) -> int:
+    """What a row takes here that is not merged with others, with all that a search makes of it."""
+    return 2 * n_columns + 40 * n_targets + 80
+
+
+def is_room(n_rows: int, n_bytes: int) -> bool:
+    """Whether rows of so many bytes each fit into the memory here."""
+    return n_rows * n_bytes <= TABLE_SHARE * usable_memory()
+
+
+def check_room(n_rows: int, n_bytes: int) -> None:
     """Complain where so many rows, with all that a search makes of them, are too many for the memory here."""
-    if n_rows * row_bytes > TABLE_SHARE * usable_memory():
+    if not is_room(n_rows, n_bytes):
         raise ValueError(
-            f"This fit needs the coded rows in memory here, about {n_rows * row_bytes / 1e9:.1f} GB, which is too "
-            "much; use fewer columns or bins, or what joint counts decide: trees of classes without constraints, with "
-            "objective='error', 'balanced_error', 'gini' or 'entropy'."
+            f"This fit needs the coded rows in memory here, about {n_rows * n_bytes / 1e9:.1f} GB, which is too "
+            "much; use fewer columns or bins, or what joint counts decide: trees without constraints, with "
+            "objective='error', 'balanced_error', 'gini' or 'entropy', or of up to 65,536 different numbers with "
+            "'squared' or 'poisson'."
         )
 
 

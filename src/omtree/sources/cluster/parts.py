@@ -17,7 +17,7 @@ from omtree.data.kind_choices import KindChoice
 from omtree.data.spill import Block
 from omtree.data.table import CodeArray, Feature, FloatArray
 from omtree.data.wording import text_of
-from omtree.sources.counts import FeatureSets, count_block, joint_size
+from omtree.sources.counts import FeatureSets, count_block, joint_size, summed_blocks, sums_of_labels
 
 #: A frame, its labels, and its weights or None, as pandas has them.
 Part = tuple[Any, Any, Any]
@@ -39,7 +39,7 @@ class Coding:
     groups : mapping of str to GroupColumn
         Their codes come after those of the features.
     classes : array or None
-        The labels there are; None where the target is known elsewhere.
+        The labels there are, classes or numbers; None where the target is known elsewhere.
     """
 
     features: tuple[Feature, ...]
@@ -138,8 +138,12 @@ def add_merged(
     return codes[:, first], labels[first], sums
 
 
-def count_part(part: CodedPart, sets: FeatureSets, n_codes: Sequence[int], n_classes: int) -> FloatArray:
-    """The joint counts of one partition."""
+def count_part(
+    part: CodedPart, sets: FeatureSets, n_codes: Sequence[int], n_classes: int, numbers: FloatArray | None
+) -> FloatArray:
+    """The joint counts of one partition, or sums to which a unit of weight of each label adds ``numbers[label]``."""
     out = np.zeros(joint_size(sets, n_codes, n_classes))
-    count_block(Block(*part), sets, n_codes, out, n_classes)
+    block = Block(*part)
+    for each in (block,) if numbers is None else summed_blocks(block, sums_of_labels(block, numbers)):
+        count_block(each, sets, n_codes, out, n_classes)
     return out

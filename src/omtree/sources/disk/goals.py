@@ -14,10 +14,8 @@ from omtree.data.table import FloatArray
 from omtree.sources.disk.files import TypedColumn
 from omtree.sources.disk.rows import Rows, position_of
 from omtree.sources.lifetimes import Baseline, Flags
-from omtree.sources.target import MAX_CLASSES, Target, check_numbers, encode_labels
+from omtree.sources.target import MAX_CLASSES, MAX_TARGETS, Target, check_numbers, encode_labels
 
-#: Most different values of a numeric target whose rows do not fit into memory: labels in a file have two bytes.
-MAX_TARGETS = 1 << 16
 #: How a time of zero without an event is written: times without one have a sign, which zero has not.
 _CENSORED_AT_ONCE = -1e-300
 
