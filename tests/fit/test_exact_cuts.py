@@ -13,7 +13,7 @@ import omtree
 from helpers.cut_oracle import Cuttable, best_binary, best_multiway
 from omtree.data.columns import read_columns
 from omtree.data.table import Feature
-from omtree.engines.trees.all_cuts import CutNode
+from omtree.engines.trees.all_cuts import CutNode, solve_cuts
 from omtree.fit import cut_search
 from omtree.fit.views import raw_tree, views_of
 
@@ -166,6 +166,34 @@ def test_multiway_classifier_against_every_tree(seed: int) -> None:
     assert free <= certificate.value
     assert certificate.bound >= min(free, certificate.value)
     assert (model.predict(frame) != labels).sum() == certificate.value
+
+
+def test_order_of_rows_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is given the same samples from rows in any order and from repeated ones for weights, whether or not
+    the last column tells them apart."""
+    given = []
+
+    def solve(values: Any, **options: Any) -> Any:
+        given.append((values.tolist(), options["labels"].tolist(), options["masses"].tolist()))
+        return solve_cuts(values, **options)
+
+    monkeypatch.setattr(cut_search, "solve_cuts", solve)
+    rng = np.random.default_rng(11)
+    n = 60
+    frame = pd.DataFrame({"few": rng.integers(0, 4, n) / 4, "many": rng.normal(size=n)})
+    labels = ((frame["few"] > 0.3) ^ (frame["many"] > 0.2) ^ (rng.random(n) < 0.2)).to_numpy().astype(int)
+    weight = rng.integers(0, 3, n)
+    for columns in (["few", "many"], ["many", "few"], ["few"]):
+        given.clear()
+        for rows, weights in (
+            (np.arange(n), weight),
+            (order := rng.permutation(n), weight[order]),
+            (np.repeat(np.arange(n), weight), None),
+        ):
+            model = omtree.OptimalTreeClassifier(max_depth=1, splits="binary", binning="exact", min_samples_leaf=1)
+            model.fit(frame[columns].iloc[rows], labels[rows], sample_weight=weights)
+        assert given
+        assert all(samples == given[0] for samples in given)
 
 
 def test_multiway_never_worse_than_binary() -> None:

@@ -11,8 +11,8 @@ from omtree import Certificate, OptimalTreeClassifier, OptimalTreeRegressor
 from omtree.data.parsing.reading import ColumnReading
 from omtree.data.table import Feature, Pooled
 from omtree.estimators.base import OptimalTreeBase
-from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
+from omtree.model.target_summary import TargetSummary
 from omtree.model.tree import Tree, _Split
 from omtree.problem.graph import Condition, FeatureGraph
 

@@ -14,9 +14,9 @@ from omtree.data.parsing.reading import ColumnReading
 from omtree.data.table import Feature
 from omtree.estimators.base import OptimalTreeBase
 from omtree.model.certificate import Certificate
-from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.sizes import BuiltFamily
+from omtree.model.target_summary import TargetSummary
 from omtree.model.tree import Tree
 from omtree.problem.graph import Condition, FeatureGraph
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omtree.cli import terminal
-from omtree.cli.fit_rows import FitRequest, ask_for_scan, read_in_memory, rows_of_test
+from omtree.cli.fit_rows import FitRequest, ask_for_scan, read_in_memory, rows_of_test, stays_on_disk
 from omtree.cli.kinds import column_kinds
-from omtree.cli.modelling import check_different, check_writable, estimator_class, stays_on_disk
+from omtree.cli.modelling import check_different, check_writable, estimator_class
 from omtree.cli.new_rows import NewRows, check_share, check_test_file, from_file, part
 from omtree.cli.option_words import in_options
 from omtree.cli.tables import suggest
@@ -45,10 +45,9 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             raise ValueError("--holdout and --test are two ways to try the model on new rows; give one of them.")
     kinds = column_kinds(request.kinds)
     levels = _levels_of_target(kinds, request)
+    on_disk = stays_on_disk(request)
     if request.columns is not None:
-        on_files = request.memory_limit is not None or stays_on_disk(request.data)
-        check_task(request.task, request.columns, on_files, request.holdout)
-    on_disk = request.memory_limit is not None or stays_on_disk(request.data)
+        check_task(request.task, request.columns, on_disk, request.holdout)
     try:
         asked = ask_for_scan(request, kinds) if on_disk else read_in_memory(request, kinds)
     except ValueError as fault:

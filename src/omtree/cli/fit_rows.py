@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omtree.cli.notes import Notes
-from omtree.cli.tables import FileOptions, column_of, read_table, suggest
+from omtree.cli.tables import FileOptions, column_of, files_of, is_several, read_table, suggest
 from omtree.cli.targets import answered_rows, choose_task, target_values
 from omtree.cli.task_columns import TaskColumns, lifetimes
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: Bytes of files that are read into memory together, as a single file would be.
+_SMALL_FILES = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,19 @@ class Asked:
     kinds: Mapping[str, Any]
 
 
+def stays_on_disk(request: FitRequest) -> bool:
+    """Whether rows are counted where they are: those of many files, unless they are small, and on request."""
+    if request.memory_limit is not None:
+        return True
+    return is_several(request.data) and sum(map(os.path.getsize, files_of(request.data))) > _SMALL_FILES
+
+
 def read_in_memory(request: FitRequest, kinds: dict[str, Any]) -> Asked:
     """The rows in memory."""
     # Levels that are given are texts; so are the cells then, even where they look like numbers.
     as_text = {name for name, kind in kinds.items() if isinstance(kind, list)}
     name = "standard input" if request.data == "-" else request.data
+    _name_passed_over(request)
     table = read_table(request.data, request.options, as_text=as_text, drop=request.drop, notes=request.notes)
     if request.columns is not None:
         return _read_columns(request, request.columns, table, name, kinds)
@@ -116,9 +127,23 @@ def _apart(
     return features, extra
 
 
+def _name_passed_over(request: FitRequest) -> None:
+    """Note the files of a folder that are not read."""
+    if not os.path.isdir(request.data):
+        return
+    from omtree.sources.disk.files import passed_over
+
+    others = passed_over(request.data)
+    if others:
+        named = ", ".join(others[:3]) + (" and more" if len(others) > 3 else "")
+        request.notes.append(
+            f"of the folder {request.data} only Parquet, CSV and Arrow files are read, not {named}; "
+            "save tables among those as CSV"
+        )
+
+
 def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
     """Rows that stay on disk; what the target is, the first file says."""
-    from omtree.sources.disk.files import passed_over
     from omtree.sources.disk.rows import first_look
     from omtree.sources.disk.scan import scan
 
@@ -134,13 +159,7 @@ def ask_for_scan(request: FitRequest, kinds: Mapping[str, Any]) -> Asked:
         missing=request.options.missing,
     )
     known, targets = first_look(asked)
-    others_there = passed_over(request.data) if os.path.isdir(request.data) else []
-    if others_there:
-        named = ", ".join(others_there[:3]) + (" and more" if len(others_there) > 3 else "")
-        request.notes.append(
-            f"of the folder {request.data} only Parquet, CSV and Arrow files are read, not {named}; "
-            "save tables among those as CSV"
-        )
+    _name_passed_over(request)
     others = {*asked.targets, request.weight, *request.groups}
     for what, names in (("to drop", request.drop), ("for --kind", kinds)):
         unknown = [name for name in names if name not in known or name in others]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -148,8 +147,3 @@ def check_different(paths: Mapping[str, str | None]) -> None:
         if place in seen and is_written:
             raise ValueError(f"{option} and {seen[place]} are the same file, {path}; give each its own.")
         seen[place] = option
-
-
-def stays_on_disk(data: str) -> bool:
-    """Whether this is a folder or a pattern: those are read by a scan."""
-    return os.path.isdir(data) or (glob.has_magic(data) and not os.path.exists(data))

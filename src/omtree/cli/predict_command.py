@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from omtree.cli.modelling import check_different, check_writable, load_model, read_rows, stays_on_disk
-from omtree.cli.tables import FileOptions
+from omtree.cli.modelling import check_different, check_writable, load_model, read_rows
+from omtree.cli.tables import FileOptions, files_of, is_several
 from omtree.export.model_file import replacing
 from omtree.export.predictor import load_predictor
 
@@ -39,11 +39,7 @@ def run_predict(
         raise ValueError("--probabilities needs a model of classes; this one predicts numbers.")
     if probabilities and "outputs_" in vars(model):
         raise ValueError("--probabilities is for one target, and the model has several; leave it out.")
-    files, log = [data], None
-    if stays_on_disk(data):
-        from omtree.sources.disk.files import find_files
-
-        files = find_files([data])
+    files, log = files_of(data) if is_several(data) else [data], None
     if log_path is not None:
         from omtree.cli.decision_log import DecisionLog
 

@@ -8,13 +8,15 @@ commas and dates among them, is found out by the fit. Typed files keep their typ
 from __future__ import annotations
 
 import difflib
+import glob
 import gzip
 import json
+import os
 import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +66,7 @@ def read_table(
     Parameters
     ----------
     path : str
-        A file, or ``-`` for standard input.
+        A file, a folder or pattern of files with the same columns, or ``-`` for standard input.
     options : FileOptions, optional
     as_text : collection of str
         Columns of a text file whose cells stay texts, even where all are numbers.
@@ -84,11 +86,8 @@ def read_table(
     name = "standard input" if path == "-" else path
     if re.match(r"(https?|ftp|s3|gs)://", path):
         raise ValueError(f"{path} is an address, and only files are read; download it first.")
-    content = _unpacked(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes(), name)
-    table = _typed_table(content, name, notes)
-    if table is None:
-        table = _text_table(decode(content, options.encoding, name, notes), name, options, notes)
-        table = _with_numbers(table, options, as_text)
+    files = files_of(path) if is_several(path) else [path]
+    table = _joined([(file, *_as_in_file(file, options, notes)) for file in files], options, as_text)
     if table.num_rows == 0:
         raise ValueError(f"{name} has a header but no rows.")
     unknown = [column for column in drop if column not in table.column_names]
@@ -96,6 +95,55 @@ def read_table(
         raise ValueError(f"{name} has no column {unknown[0]!r} to drop{suggest(unknown[0], table.column_names)}.")
     table = table.drop_columns([column for column in table.column_names if column in drop])
     return pa.table({column: _plain_type(table[column]) for column in table.column_names})
+
+
+def is_several(path: str) -> bool:
+    """Whether this is a folder or a pattern."""
+    return os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
+
+
+def files_of(path: str) -> list[str]:
+    """The files of a folder or a pattern, in order."""
+    from omtree.sources.disk.files import find_files
+
+    return find_files([path])
+
+
+def _as_in_file(path: str, options: FileOptions, notes: Notes | None) -> tuple[pa.Table, bool]:
+    """One file, and whether its cells are texts of which some may be numbers."""
+    name = "standard input" if path == "-" else path
+    content = _unpacked(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes(), name)
+    table = _typed_table(content, name, notes)
+    if table is not None:
+        return table, False
+    return _text_table(decode(content, options.encoding, name, notes), name, options, notes), True
+
+
+def _joined(tables: Sequence[tuple[str, pa.Table, bool]], options: FileOptions, as_text: Collection[str]) -> pa.Table:
+    """The rows of all files as one table; what the cells of text files are, all of them say together."""
+    first_file, first, _ = tables[0]
+    for file, table, _ in tables[1:]:
+        for one, other in (((file, table), (first_file, first)), ((first_file, first), (file, table))):
+            lacking = [name for name in other[1].column_names if name not in one[1].column_names]
+            if lacking:
+                raise ValueError(f"{one[0]} lacks the column {lacking[0]!r}, which {other[0]} has.")
+    parts = [(file, table) for file, table, is_text in tables if not is_text]
+    texts = [(file, table.select(first.column_names)) for file, table, is_text in tables if is_text]
+    if texts:
+        parts.append((texts[0][0], _with_numbers(pa.concat_tables([table for _, table in texts]), options, as_text)))
+    joined = parts[0][1]
+    for file, table in parts[1:]:
+        for name in joined.column_names:
+            try:
+                pa.unify_schemas(
+                    [joined.select([name]).schema, table.select([name]).schema], promote_options="permissive"
+                )
+            except pa.ArrowTypeError:
+                raise ValueError(
+                    f"The cells of {name!r} are of another kind in {file} than in {parts[0][0]}; save both in one way."
+                ) from None
+        joined = pa.concat_tables([joined, table], promote_options="permissive")
+    return joined
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

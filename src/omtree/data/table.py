@@ -28,6 +28,15 @@ UNKNOWN = 255
 MAX_CODES = 254
 
 
+def weighted_sum(weights: FloatArray, values: FloatArray) -> float:
+    """The sum of products; that of the linear algebra starts threads for as few as ten thousand numbers.
+
+    >>> weighted_sum(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float((weights * values).sum())
+
+
 @dataclass(frozen=True)
 class Pooled:
     """One level that stands for several of a column with too many: the rare ones, or some with similar targets.

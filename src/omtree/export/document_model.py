@@ -11,9 +11,9 @@ from omtree.data.table import Feature
 from omtree.export.document_features import text
 from omtree.export.plain import finite, listed, number, to_plain, whole
 from omtree.model.line import Line, Slope
-from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.survival_curve import SurvivalCurve
+from omtree.model.target_summary import TargetSummary
 from omtree.model.tree import Tree, TreeNode, _Split
 from omtree.problem.graph import Condition
 

@@ -199,6 +199,11 @@ def _merged(training: Training, views: list[View]) -> tuple[npt.NDArray[np.intp]
     present = np.flatnonzero(training.weight > 0)
     target = training.target
     keys = [(target.values if target.is_number else target.labels)[present], *(view.values[present] for view in views)]
+    # The last key decides the order; the others only where it has equal values.
+    order = np.argsort(keys[-1], kind="stable")
+    leading = keys[-1][order]
+    if (leading[1:] > leading[:-1]).all():
+        return present[order], training.weight[present[order]]
     order = np.lexsort(keys)
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True

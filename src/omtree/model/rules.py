@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,13 @@ from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import answer, counts_rows, number
 from omtree.model.line import Line
 from omtree.model.notebook_html import html_table
-from omtree.model.rule_facts import Reader, TargetSummary
 from omtree.model.survival_curve import SurvivalCurve
+from omtree.model.target_summary import TargetSummary
 from omtree.problem.graph import Condition
-from omtree.problem.problem import Path
+
+if TYPE_CHECKING:
+    from omtree.model.rule_facts import Reader
+    from omtree.problem.problem import Path
 
 #: Rows looked at in one go; keeps the table of failed conditions in the cache and memory modest.
 CHUNK = 1 << 15

@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import CodeArray
-from omtree.model.rule_facts import Reader, Summary, TargetSummary
 from omtree.model.rules import RuleSet, in_words, rule_of_rows
+from omtree.model.target_summary import Summary, TargetSummary
 from omtree.problem.graph import Condition
-from omtree.problem.problem import Node, Path
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+    from omtree.model.rule_facts import Reader
+    from omtree.problem.problem import Node, Path
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,9 @@ class Tree:
         root : Node
         reader : Reader
         """
+        # Whoever only predicts never comes here, and a quick answer from the shell has no time for what is not needed.
+        from omtree.problem.problem import Path
+
         features, codes = reader.problem.table.features, reader.problem.table.codes
         paths: list[Path] = []
         rule_of_row = np.zeros(codes.shape[1], dtype=np.intp)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from omtree.data.table import FloatArray, Table
+from omtree.data.table import FloatArray, Table, weighted_sum
 from omtree.problem.losses import LinearLoss, Loss
 
 if TYPE_CHECKING:
@@ -83,15 +83,6 @@ class RuleStatistics:
         """The targets from the first of them, and the weighted mean of that; far from zero it keeps their digits."""
         from_first = self.targets - self.targets[0]
         return from_first, weighted_sum(self.weights, from_first) / float(self.weights.sum())
-
-
-def weighted_sum(weights: FloatArray, values: FloatArray) -> float:
-    """The sum of products; that of the linear algebra starts threads for as few as ten thousand numbers.
-
-    >>> weighted_sum(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-    11.0
-    """
-    return float((weights * values).sum())
 
 
 class Objective:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtree.data.table import FloatArray, Table
-from omtree.objectives.objective import Objective, RuleStatistics, weighted_sum
+from omtree.data.table import FloatArray, Table, weighted_sum
+from omtree.objectives.objective import Objective, RuleStatistics
 from omtree.problem.losses import Loss, MomentLoss
 from omtree.sources.target import Target
 

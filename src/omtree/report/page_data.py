@@ -9,9 +9,9 @@ from typing import Any
 from omtree.data.table import Feature, Pooled
 from omtree.data.wording import number, shorten, show_level, show_value, text_of
 from omtree.model.line import Line, line_columns
-from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.survival_curve import SurvivalCurve
+from omtree.model.target_summary import TargetSummary
 from omtree.model.tree import Tree, TreeNode
 from omtree.report.summary import MOST_COLOURS, Summaries
 from omtree.report.survival_chart import median_words

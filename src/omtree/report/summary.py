@@ -7,8 +7,8 @@ from typing import Any
 
 from omtree.data.wording import amount, counts_rows, number, shorten, text_of
 from omtree.model import line
-from omtree.model.rule_facts import TargetSummary
 from omtree.model.rules import Rule, RuleSet
+from omtree.model.target_summary import TargetSummary
 from omtree.model.text import survival_words
 from omtree.report.colours import class_colours
 from omtree.report.measure import text_width
