@@ -35,6 +35,7 @@ def test_without_a_limit_all_come_in_and_none_goes(monkeypatch: pytest.MonkeyPat
 def test_the_dearest_leave_but_for_the_best_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Above four columns the cheapest half stays, and the rules of the best model whatever they cost."""
     monkeypatch.setattr(lp_columns, "FEWEST_COLUMNS", 4)
+    monkeypatch.setattr(lp_columns, "COLUMNS_A_ROW", 2.0)
     columns = LpColumns(6, limited=True)
     cost = np.array([5.0, 1.0, 2.0, 3.0, 4.0, 6.0, -1.0])
     columns.enter(cost, 1e-9, 1, np.array([5], dtype=np.int32))
@@ -44,6 +45,7 @@ def test_the_dearest_leave_but_for_the_best_model(monkeypatch: pytest.MonkeyPatc
 def test_as_many_columns_stay_as_the_rows_need(monkeypatch: pytest.MonkeyPatch) -> None:
     """An LP of many rows keeps more columns than the least number."""
     monkeypatch.setattr(lp_columns, "FEWEST_COLUMNS", 4)
+    monkeypatch.setattr(lp_columns, "COLUMNS_A_ROW", 2.0)
     columns = LpColumns(6, limited=True)
     columns.enter(np.array([5.0, 1.0, 2.0, 3.0, 4.0, 6.0, -1.0]), 1e-9, 3, NO_MODEL)
     assert columns.inside.all()

@@ -14,7 +14,7 @@ from helpers import datasets
 from helpers.rule_cases import check_model, hard, make_problem, tiny, with_rows
 from omtree import OptimalTreeClassifier, Paper
 from omtree.deadline import Deadline
-from omtree.engines.rules import Options, lp_columns, paper, solve
+from omtree.engines.rules import Options, lp_columns, paper, pricing, solve
 from omtree.engines.rules.improve import Neighbourhoods
 from omtree.engines.rules.paper import PaperRun
 from omtree.engines.rules.pool import Duals
@@ -109,6 +109,32 @@ def test_few_columns_in_the_lp(monkeypatch: pytest.MonkeyPatch) -> None:
         solution = solve(case.problem, Options.paper(), Deadline(60))
         check_model(case.problem, solution)
         assert solution.lp_value == pytest.approx(case.lp(), rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize(("most_pairs", "stabilise"), [(0.0, False), (1e9, False), (1e9, True)])
+def test_when_the_exact_pricer_is_asked(monkeypatch: pytest.MonkeyPatch, most_pairs: float, stabilise: bool) -> None:
+    """Only at the end or from the second round on, at smoothed prices or not: the LP's value is the oracle's."""
+    monkeypatch.setattr(pricing, "MOST_PAIRS", most_pairs)
+    for seed in range(40):
+        case = tiny(seed) if seed % 2 else hard(seed)
+        options = dataclasses.replace(Options.paper(Paper(k=5, max_rounds=500)), stabilise=stabilise)
+        solution = solve(case.problem, options, Deadline(60))
+        check_model(case.problem, solution)
+        assert solution.lp_value == pytest.approx(case.lp(), rel=1e-3, abs=1e-3)
+        best = case.best()
+        assert best is not None
+        assert solution.bound - 1e-6 <= best <= solution.value + 1e-9
+
+
+@pytest.mark.parametrize("exact_last", [False, True])
+def test_rules_forgotten_between_rounds(monkeypatch: pytest.MonkeyPatch, exact_last: bool) -> None:
+    """Rules of the last LP may be forgotten with the others; what it says of rows is looked at before."""
+    monkeypatch.setattr(lp_columns, "FEWEST_COLUMNS", 40)
+    monkeypatch.setattr(lp_columns, "COLUMNS_A_ROW", 0.1)
+    problem = make_problem(datasets.balance_scale().table(), 1.0 - np.eye(3), 3, 8, 6.25)
+    solution = solve(problem, Options.paper(Paper(k=200, max_rules=100, exact_last=exact_last)), Deadline(20))
+    check_model(problem, solution)
+    assert solution.value <= greedy_loss(problem) + 1e-9
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.3, 1.0])

@@ -17,6 +17,7 @@ from omtree.engines.rules.mip import MipAnswer
 from omtree.engines.rules.pool import Duals, Numbers
 from omtree.engines.rules.pricing import PricedRules
 from omtree.engines.rules.run import LAST_TOLERANCE, Indices, Run
+from omtree.engines.rules.smoothing import Smoothing
 from omtree.engines.rules.start import first_models
 from omtree.engines.rules.target_losses import PROOF_LIMIT, targets
 from omtree.problem.problem import Path
@@ -27,8 +28,6 @@ logger = logging.getLogger(__name__)
 FIRST_TOLERANCE = 1e-2
 #: Most rules that are kept while rules are generated: beyond it the dearest are forgotten.
 MOST_POOL = 20_000
-#: Most of the way from the LP's duals to the best ones known.
-MOST_SMOOTHING = 0.8
 #: How often a step to new duals is halved when the bound does not rise.
 SHORTER_STEPS = 3
 #: Share of the time for generation where the MIP may have to find the model.
@@ -85,7 +84,7 @@ class ExactRun(Run):
         """Adds rules (and rows) until the LP is solved, or nothing better can come of it."""
         options = self.options
         tolerance = FIRST_TOLERANCE
-        share = 0.0
+        smoothing = Smoothing()
         # Where no proof is to come, or no good start, the model is found by the MIP, which needs its part of the time.
         alone = not options.proof or (not self.plain and math.isfinite(self.deadline.remaining))
         deadline = self._part_of_time(WITHOUT_PROOF if alone else BEFORE_PROOF)
@@ -94,9 +93,7 @@ class ExactRun(Run):
             with self._phase("lp"):
                 point = self.master.solve(tolerance, deadline, self.lp_columns.numbers())
                 new_rows = self.master.add_violated_rows(point, everywhere=False)
-            duals = point.duals
-            if self.best_duals is not None:
-                duals = duals.mix(self.best_duals, share)
+            duals = smoothing.between(point.duals, self.best_duals)
             entered, _ = self._enter(duals)
             priced, improved = entered < FEW, False
             if priced:
@@ -128,9 +125,9 @@ class ExactRun(Run):
             elif new_rows or not settled:
                 tolerance = min(tolerance, max(LAST_TOLERANCE, 0.1 * gap))
                 if options.stabilise and priced:
-                    share = min(MOST_SMOOTHING, share + 0.1) if improved else max(0.0, share - 0.3)
-            elif share > 0.0 or (tolerance > LAST_TOLERANCE and gap >= LAST_TOLERANCE):
-                share = 0.0  # nothing is left to find at these duals: look again at sharper ones
+                    smoothing.adapt(improved)
+            elif smoothing.share > 0.0 or (tolerance > LAST_TOLERANCE and gap >= LAST_TOLERANCE):
+                smoothing.stop()  # nothing is left to find at these duals: look again at sharper ones
                 tolerance = max(LAST_TOLERANCE, tolerance * 0.01)
             elif not self.master.tighten():
                 self.lp_value = max(self.floor, self.raw_bound if self.exact_pricing else point.value)

@@ -11,9 +11,9 @@ Mask = npt.NDArray[np.bool_]
 
 #: Most columns that enter the LP in one round, and how many it keeps at least: so many, or a multiple of its rows. With
 #: fewer columns than rows it would only come back to what it has seen.
-BATCH = 300
+BATCH = 1000
 FEWEST_COLUMNS = 1000
-COLUMNS_A_ROW = 2.0
+COLUMNS_A_ROW = 6.0
 #: Fewer rules than this are not worth an LP of their own: pricing is asked for more.
 FEW = 50
 

@@ -9,9 +9,6 @@ from omtree.engines.rules.preset import Paper
 
 Pricing = Literal["auto", "ksp", "exact"]
 
-#: Each round of the heuristic counts, and on few rows it finds little: with the paper's method rows come in faster.
-PAPER_PACE = 3
-
 
 @dataclass(frozen=True)
 class Options:
@@ -81,9 +78,9 @@ class Options:
             k_best=settings.k,
             max_iterations=settings.max_rounds,
             max_columns=settings.max_rules,
-            row_pace=PAPER_PACE if fast else 0,
+            row_pace=1 if fast else 0,
             tables=False,
-            stabilise=False,
+            stabilise=fast,
             warm_start=settings.warm_start,
             trees=settings.trees,
             drop_columns=fast,

@@ -13,6 +13,7 @@ from omtree.engines.rules.improve import Neighbourhoods
 from omtree.engines.rules.lp_columns import FEW, LpColumns
 from omtree.engines.rules.pool import Duals
 from omtree.engines.rules.run import Indices, Run
+from omtree.engines.rules.smoothing import Smoothing
 from omtree.engines.rules.start import first_models
 from omtree.engines.rules.target_losses import targets
 from omtree.problem.problem import Path
@@ -53,6 +54,8 @@ class PaperRun(Run):
         duals = self._solve_lp(self._part_of_time(ROUNDS_SHARE), pricing=True)
         if self.lp_value is None:
             duals = self._solve_lp(self._part_of_time(LAST_LP_SHARE), pricing=False) or duals
+        known = [prices for prices in (self.best_duals, duals) if prices is not None]
+        duals = max(known, key=lambda prices: self._over_pool(prices)[1], default=None)
         if self.options.improve:
             self._look_around(duals)
         with self._phase("mip"):
@@ -70,23 +73,34 @@ class PaperRun(Run):
         that: where it cannot, the LP is solved more sharply.
         """
         tolerance = FIRST_TOLERANCE
+        smoothing = Smoothing()
+        smooth = self.options.stabilise and not self.pricer.by_heuristic
         duals = None
         while not deadline.expired:
             with self._phase("lp"):
                 point = self.master.solve(tolerance, deadline, self.lp_columns.numbers())
             duals = point.duals
+            at = smoothing.between(duals, self.best_duals if smooth else None)
             accuracy = tolerance * max(1.0, abs(point.value))
-            entered, missing = self._enter(duals)
+            entered, missing = self._enter(at)
             if pricing and entered < FEW:
                 pricing = not self._at_limit()
                 if pricing:
-                    more, missing = self._price_round(duals, deadline)
+                    more, missing, improved = self._price_round(at, deadline)
                     entered += more
+                    smoothing.adapt(improved)
+                    if smooth and self.exact_pricing:
+                        gap = (point.value - self.raw_bound) / max(1.0, abs(point.value))
+                        tolerance = min(tolerance, max(LAST_TOLERANCE, 0.1 * gap))
             self._report("generate")
+            settled = not entered or (missing <= accuracy and (self._said_last() or tolerance > LAST_TOLERANCE))
+            if settled and at is not duals:
+                smoothing.stop()  # nothing is missing between the duals: now at those of the LP
+                continue
             with self._phase("lp"):
-                settled = not entered or (missing <= accuracy and (self._said_last() or tolerance > LAST_TOLERANCE))
                 feasible = point.slack <= accuracy
                 new_rows = self.master.add_violated_rows(point, everywhere=settled) if settled or feasible else 0
+            self._forget(duals, self.options.max_columns)  # only now: the point has a weight for each rule of the pool
             if new_rows or not settled:
                 continue
             if not feasible:
@@ -112,14 +126,12 @@ class PaperRun(Run):
         self.ended = f"the limit of {self.iterations} rounds was reached"
         return True
 
-    def _price_round(self, duals: Duals, deadline: Deadline) -> tuple[int, float]:
-        """Adds the rules that pricing finds; the answer is that of `_enter`."""
+    def _price_round(self, duals: Duals, deadline: Deadline) -> tuple[int, float, bool]:
+        """Adds the rules that pricing finds; the answer is that of `_enter`, and whether the bound rose."""
         self.iterations += 1
         with self._phase("pricing"):
-            self._price(duals, deadline)
-        answer = self._enter(duals)
-        self._forget(duals, self.options.max_columns)
-        return answer
+            _, improved = self._price(duals, deadline)
+        return *self._enter(duals), improved
 
     # The program
 
@@ -171,7 +183,7 @@ class PaperRun(Run):
         self.lp_columns.grow(len(self.pool))
         cost = self.pool.reduced_costs(duals)
         bound = duals.value(self.problem, self.master.total) + self.problem.max_leaves * min(0.0, float(cost.min()))
-        return cost, bound, max(self.floor, math.ceil(bound - 1e-6) if self.integral else bound)
+        return cost, bound, max(self.bound, math.ceil(bound - 1e-6) if self.integral else bound)
 
     def _is_met(self, lower: float) -> bool:
         return self.value - lower <= max(self._tolerance(), self.options.gap * abs(self.value))

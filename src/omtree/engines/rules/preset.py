@@ -24,8 +24,9 @@ class Paper:
     max_rules : int, default=10_000
         Most rules that are kept: beyond it, those of largest reduced cost are forgotten.
     exact_last : bool, default=True
-        Whether the exact pricer is asked where the heuristic finds no more rules, as the paper proposes for proofs: the
-        linear program is then solved over all rules, if rounds, rules and time suffice.
+        Whether the exact pricer is asked, as the paper proposes for proofs: from the second round on where a table is
+        small for its depth, otherwise where the heuristic finds no more rules. The linear program is then solved over
+        all rules, if rounds, rules and time suffice.
     warm_start : bool, default=True
         Whether to start from the rules of greedy trees; if not, from the single rule for all rows.
     trees : bool, default=True

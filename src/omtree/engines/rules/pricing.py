@@ -18,6 +18,9 @@ from omtree.problem.problem import Problem
 
 #: An exact round that looks at more rules than this is expensive: the heuristic goes first.
 EXPENSIVE = 300_000
+#: With the paper's method the heuristic is the pricer of the first round, and of all others while it finds rules where
+#: there are more pairs of a rule and a row than this: an exact round would take longer than it is worth.
+MOST_PAIRS = 1e9
 #: What a row that a rule may not cover adds to its cost, as a multiple of all prices: enough to rule it out, and little
 #: enough for sums to stay accurate.
 FORBIDDEN = 10.0
@@ -85,11 +88,16 @@ class RulePricer:
         self._general = general
         self._options = options
         self._heuristic_first = options.pricing == "ksp" or options.method == "paper"
+        pairs = problem.graph.n_paths(problem.max_depth) * problem.table.n_rows
+        small = options.pricing != "ksp" and general is None and pairs <= MOST_PAIRS
+        #: Whether rounds are the heuristic's as long as it finds rules.
+        self.by_heuristic = options.method == "paper" and not small
 
     def price(self, duals: Duals, tolerance: float, deadline: Deadline) -> PricedRules:
         """Rules with a reduced cost below ``-tolerance``."""
         options = self._options
         if self._heuristic_first and self._pool.counts.tables is None:
+            self._heuristic_first = options.method == "exact" or self.by_heuristic
             found = self._call(duals, -tolerance, options.k_best, deadline, k_best=options.k_best)
             if options.pricing == "ksp" or len(found.cost):
                 return found

@@ -34,6 +34,8 @@ Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
 #: Reduced cost, relative to the total loss, that counts as zero; relative difference of value and bound that is none.
 ZERO = 1e-9
 LAST_TOLERANCE = 1e-6
+#: Each round of the heuristic counts, and on few rows it finds little: where rounds are its own, rows come in faster.
+HEURISTIC_PACE = 3
 
 
 class Run(ABC):
@@ -63,7 +65,8 @@ class Run(ABC):
         general = None if judge is None else general_pricer(problem, self.native, judge, self.unit)
         self.pool = ColumnPool(problem, self.native, general)
         self.pricer = RulePricer(problem, self.pool, self.native, options, general)
-        self.master = Master(problem, self.pool, extent.row_price, options.row_pace, options.seed)
+        pace = options.row_pace * (HEURISTIC_PACE if self.pricer.by_heuristic else 1)
+        self.master = Master(problem, self.pool, extent.row_price, pace, options.seed)
         self.lp_columns = LpColumns(0, limited=options.drop_columns)
         self.bound = self.raw_bound = self.floor
         self.value = math.inf
