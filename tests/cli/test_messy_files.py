@@ -304,9 +304,12 @@ def test_too_many_classes(fails, tmp_path):
 def test_folders_of_different_files(fails, tmp_path):
     """A folder with a file that is no such table names the file and the column."""
     (tmp_path / "one.csv").write_text("a,y\n1,a\n2,b\n", encoding="utf-8")
-    (tmp_path / "three.csv").write_text("<html>\n", encoding="utf-8")
+    (tmp_path / "three.csv").write_text("b,y\n1,a\n", encoding="utf-8")
     sentence = fails("fit", str(tmp_path), "-t", "y")
     assert "three.csv lacks the column 'a', which" in sentence
+    (tmp_path / "three.csv").write_text("<html>\n", encoding="utf-8")
+    sentence = fails("fit", str(tmp_path), "-t", "y")
+    assert "three.csv is a web page or XML, not a table" in sentence
 
 
 def test_reports_say_how_and_do_not_list_people(run, tmp_path):

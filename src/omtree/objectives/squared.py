@@ -21,7 +21,8 @@ class Squared(Objective):
     def loss(self, rule: RuleStatistics) -> float:
         """Squared distances from the mean."""
         weight, total, squares = self.statistics(rule.targets, rule.weights).sum(axis=0)
-        return max(0.0, float(squares - total * total / weight))
+        excess = float(squares - total * total / weight)
+        return 0.0 if excess < 0 else excess  # sums that overflow stay not-a-number
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
         """Weight, and the sums of targets and their squares, from the mean of all, or digits would be lost.
