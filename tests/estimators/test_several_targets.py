@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -247,9 +249,37 @@ def test_numbers_are_saved_read_and_shown(tmp_path: Path) -> None:
     model.report(tmp_path / "report.html")
     assert model.predict(X).shape == (24, 3)
     assert "(" in model.to_text()
-    for export in (model.to_sql, model.to_pmml):
-        with pytest.raises(ValueError, match="several targets"):
-            export("table" if export == model.to_sql else tmp_path / "model.pmml")
+    with pytest.raises(ValueError, match="several targets; export to Python or SQL"):
+        model.to_pmml(tmp_path / "model.pmml")
+    with pytest.raises(ValueError, match="name the table"):
+        model.to_sql()
+
+
+@pytest.mark.parametrize("structure", ["tree", "rules"])
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_query_has_a_column_for_each_target(kind: str, structure: str) -> None:
+    """In two databases it answers what `predict` does, missing cells included; reasons go with it."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"size": rng.normal(size=200).round(3), "colour": rng.choice(["red", "blue", "o'k"], 200)})
+    X.loc[::9, "size"] = np.nan
+    high, red = X["size"] > 0.2, X["colour"] == "red"
+    if kind == "classes":
+        y = pd.DataFrame({"it's ill": np.where(high, "yes", "no"), "grade": np.where(red, 2, np.where(high, 1, 0))})
+        model = OptimalTreeClassifier(max_depth=2, min_samples_leaf=5, structure=structure).fit(X, y)
+    else:
+        y = pd.DataFrame({"it's ill": high * 3.25, "grade": red * 1e4 + high + rng.normal(size=200)})
+        model = OptimalTreeRegressor(max_depth=2, min_samples_leaf=5, structure=structure).fit(X, y)
+    cells = X.astype(object).where(X.notna(), None).to_numpy().tolist()
+    for dialect, connection in (("sqlite", sqlite3.connect(":memory:")), ("duckdb", duckdb.connect())):
+        connection.execute("CREATE TABLE patients (no INTEGER, size DOUBLE, colour VARCHAR(9))")
+        connection.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(no, *row) for no, row in enumerate(cells)])
+        query = model.to_sql("patients", dialect=dialect, reasons=1)
+        found = connection.execute(f"SELECT * FROM ({query}) AS answered ORDER BY no")
+        names = [column[0] for column in found.description]
+        assert names == ["no", "size", "colour", "prediction_it's ill", "prediction_grade", "reason_1"]
+        assert [list(row[3:5]) for row in found.fetchall()] == model.predict(X).tolist()
+        connection.close()
+    assert len(model.rules_) > 2
 
 
 def test_what_does_not_go_with_several_numbers_is_said() -> None:

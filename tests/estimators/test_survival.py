@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 import warnings
@@ -9,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.base import clone
 
 from helpers.constrained_brute import rule_models, tree_models
@@ -16,6 +18,8 @@ from omtree import OptimalSurvivalTree, load
 from omtree.constraints import MinEvents, Monotone, Recall
 from omtree.data.build import encode_rows, make_features
 from omtree.data.columns import read_columns
+from omtree.model.leaf_differences import leaf_differences
+from omtree.model.survival_curve import SurvivalCurve
 from omtree.model.survival_scores import Censoring, brier_scores, concordance
 from omtree.sources.lifetimes import Lifetimes
 
@@ -211,11 +215,50 @@ def test_a_survival_tree_is_saved_drawn_and_exported(tmp_path: object) -> None:
     assert "Survival in the leaves" in page
     assert page.count("Survival of leaf") == len(model.rules_)
     assert "integrated Brier score" in page
+    assert "Differences between leaves" in page
+    assert page.count("<td>apart</td>") == sum(pair.is_clear for pair in model.leaf_differences()) > 0
     assert "median" in model.to_text()
     assert "share without the event" in model.to_svg()
     assert model.feature_importances_.sum() == pytest.approx(1.0)
     assert model.loss_by_leaves_[0] > model.loss_by_leaves_[-1]
     assert clone(model).get_params() == model.get_params()
+
+
+def test_leaves_are_compared_in_pairs() -> None:
+    """The ratio is that of the risks, and the ends of its interval are where a binomial test begins to object."""
+    X, y = cohort()
+    model = OptimalSurvivalTree(max_depth=2).fit(X, y)
+    curves = [rule.survival for rule in model.rules_]
+    pairs = model.leaf_differences(0.9)
+    n_pairs = len(curves) * (len(curves) - 1) // 2
+    assert {frozenset((pair.first, pair.second)) for pair in pairs} == {
+        frozenset(both) for both in itertools.combinations(range(len(curves)), 2)
+    }
+    assert [pair.ratio for pair in pairs] == sorted((pair.ratio for pair in pairs), reverse=True)
+    for pair in pairs:
+        first, second = curves[pair.first], curves[pair.second]
+        assert first is not None
+        assert second is not None
+        assert 1.0 <= pair.ratio == pytest.approx(second.risk / first.risk)
+        for end, side in ((pair.low, "greater"), (pair.high, "less")):
+            share = end * second.exposure / (end * second.exposure + first.exposure)
+            test = binomtest(int(second.events), int(first.events + second.events), share, alternative=side)
+            assert test.pvalue == pytest.approx(0.05 / n_pairs, rel=1e-6)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        model.leaf_differences(1.0)
+
+
+def test_leaves_without_events_have_half_open_intervals() -> None:
+    """Nothing is said that the events cannot tell."""
+    none, some, empty = (
+        SurvivalCurve(events, exposure, (), (), ()) for events, exposure in ((0, 5.0), (9, 3.0), (0, 0.0))
+    )
+    (pair,) = leaf_differences([some, none])
+    assert (pair.first, pair.second) == (1, 0)
+    assert pair.ratio == pair.high == math.inf
+    assert 1.0 < pair.low < math.inf
+    assert not any(pair.is_clear for pair in leaf_differences([none, none, empty]))
+    assert leaf_differences([some]) == []
 
 
 def test_risk_never_falls_where_that_is_demanded() -> None:

@@ -16,31 +16,16 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri
+from scipy.special import ndtri
 
 from omtree.constraints.constraint import Constraint, is_number
 from omtree.data.table import FloatArray
+from omtree.model.intervals import share_limits
 
 if TYPE_CHECKING:
     from omtree.constraints.audit import Answers, Sense
 
 CLOPPER_PEARSON, NEWCOMBE, NORMAL = "Clopper-Pearson", "Newcombe", "normal"
-
-
-def share_limits(share: float, rows: float, risk: float) -> tuple[float, float]:
-    """The lower and the upper limit of a share, each wrong with at most this risk.
-
-    Examples
-    --------
-    >>> [round(limit, 3) for limit in share_limits(0.9, 50, 0.05)]
-    [0.801, 0.96]
-    >>> share_limits(0.0, 0, 0.05)
-    (0.0, 1.0)
-    """
-    hits, misses = share * rows, (1.0 - share) * rows
-    low = 0.0 if hits <= 0 else float(betaincinv(hits, misses + 1.0, risk))
-    high = 1.0 if misses <= 0 else float(betaincinv(hits + 1.0, misses, 1.0 - risk))
-    return low, high
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,13 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from omtree.constraints.constraint import is_number
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline, heeds_interrupts
 from omtree.estimators.base import OptimalTreeBase
 from omtree.estimators.parameters import check_parameters, estimator, parameter
 from omtree.model.expectation import EXPLAINED
+from omtree.model.leaf_differences import LeafDifference, leaf_differences
 from omtree.model.survival_curve import StepFunction, SurvivalCurve
 from omtree.model.survival_scores import Censoring, concordance, integrated_brier
 from omtree.objectives import Objective
@@ -276,6 +278,23 @@ class OptimalSurvivalTree(OptimalTreeBase):
         """
         times, events, _ = read_lifetimes(y, None, None, None)
         return integrated_brier(Censoring(times, events), times, events, self._curves, self.apply(X))
+
+    def leaf_differences(self, level: float = 0.95) -> list[LeafDifference]:
+        """How many times as often the event happens in one leaf as in another, for every pair of them.
+
+        Parameters
+        ----------
+        level : float
+            That the intervals of all pairs hold at once, for leaves that were not searched for.
+
+        Returns
+        -------
+        list of LeafDifference
+            From the largest ratio to the smallest.
+        """
+        if not (is_number(level) and 0.0 < level < 1.0):
+            raise ValueError(f"level must be a number between 0 and 1, such as 0.95; it is {level!r}.")
+        return leaf_differences(self._curves, level)
 
     @property
     def _curves(self) -> list[SurvivalCurve]:

@@ -63,7 +63,7 @@ class Exports:
         ----------
         table : str, optional
             With a table, the result is a query with all its columns and one more, ``prediction`` (or
-            ``probability``).
+            ``probability``); of several targets one for each, ``prediction_`` and its name.
         probability_of : optional
             A class, for its share in the training rows of the row's rule in place of the prediction.
         dialect : {"ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql"}

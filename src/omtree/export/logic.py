@@ -103,12 +103,14 @@ class Logic:
     sources: Mapping[str, tuple[ColumnReading, Part | None]]
 
     @classmethod
-    def of_one_answer(cls, model: OptimalTreeBase, what: str, *, lines: bool = False) -> Logic:
-        """The same for an export that has room for one answer a row, of the kind that is named, or for `lines`."""
-        if model.rules_.are_lines and not lines:
+    def of_one_answer(cls, model: OptimalTreeBase, what: str) -> Logic:
+        """The same for an export that has room for one answer a row, of the kind that is named."""
+        if model.rules_.are_lines:
             raise ValueError(f"{what} has one number a leaf, and this model has lines; export to Python or SQL.")
         if model.rules_.are_vectors:
-            raise ValueError(f"{what} has one answer a row, and the model predicts several targets; export to Python.")
+            raise ValueError(
+                f"{what} has one answer a row, and the model predicts several targets; export to Python or SQL."
+            )
         return cls.of(model)
 
     @property

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from omtree.data.wording import show_number
-from omtree.export.logic import Branching, Logic, Rung, Test
+from omtree.export.logic import Branching, Logic, Rung, Test, plain
 from omtree.export.sql_cells import Cells
 from omtree.export.sql_dialects import Dialect, DialectName, find_dialect
 from omtree.model.line import Line
+from omtree.sources.several import JointClasses, NumberTargets
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -35,7 +39,8 @@ def to_sql(
     ----------
     model : fitted model
     table : str, optional
-        With a table, the result is a query with all its columns and one more, ``prediction`` (or ``probability``).
+        With a table, the result is a query with all its columns and one more, ``prediction`` (or ``probability``);
+        of several targets one for each, ``prediction_`` and its name.
     probability_of : optional
         A class, for its share in the training rows of the row's rule in place of the prediction.
     dialect : {"ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql"}
@@ -46,14 +51,21 @@ def to_sql(
     reason_codes : ReasonCodes or path, optional
         From conditions to codes.
     """
-    logic = Logic.of_one_answer(model, "SQL", lines=True)
+    logic = Logic.of(model)
     written = _Writer(find_dialect(dialect), logic)
-    expression = written.expression(logic, [written.said(value, logic) for value in logic.values(probability_of)])
+    answers = _answers(model, logic, probability_of)
     if table is None:
         if reasons:
             raise ValueError("Reasons are columns of a query; name the table it is over.")
+        if len(answers) > 1:
+            raise ValueError("Several targets are columns of a query; name the table it is over.")
+    outputs = {
+        name: written.expression(logic, [written.said(value, logic) for value in values])
+        for name, values in answers.items()
+    }
+    if table is None:
+        (expression,) = outputs.values()
         return expression
-    outputs = {"prediction" if probability_of is None else "probability": expression}
     if reasons:
         from omtree.model.reasons import leaf_reasons
 
@@ -65,6 +77,19 @@ def to_sql(
             outputs[f"reason_{place + 1}"] = always if set(texts) == {"NULL"} else written.expression(logic, texts)
     columns = ", ".join(f"{text} AS {written.name(name)}" for name, text in outputs.items())
     return f"SELECT *, {columns}\nFROM {written.name(table)}"
+
+
+def _answers(model: OptimalTreeBase, logic: Logic, probability_of: Any) -> dict[str, Sequence[Any]]:
+    """The columns of answers, and what each rule says in them."""
+    targets: JointClasses | NumberTargets | None = vars(model).get("outputs_")
+    if probability_of is not None:
+        return {"probability": logic.values(probability_of)}
+    if targets is None:
+        return {"prediction": logic.predictions}
+    said = logic.predictions
+    if isinstance(targets, JointClasses):
+        said = tuple(targets.answers(np.array([rule.label for rule in model.rules_])))
+    return {f"prediction_{name}": [plain(each[place]) for each in said] for place, name in enumerate(targets.names)}
 
 
 class _Writer:

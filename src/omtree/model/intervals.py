@@ -31,3 +31,21 @@ def wilson(share: float, rows: float, z: float = Z95) -> tuple[float, float]:
     half = z / (1 + z * z / rows) * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
     low, high = max(0.0, centre - half), min(1.0, centre + half)
     return (0.0 if share <= 0 else low), (1.0 if share >= 1 else high)
+
+
+def share_limits(share: float, rows: float, risk: float) -> tuple[float, float]:
+    """The lower and the upper limit of a share by Clopper and Pearson, each wrong with at most this risk.
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in share_limits(0.9, 50, 0.05)]
+    [0.801, 0.96]
+    >>> share_limits(0.0, 0, 0.05)
+    (0.0, 1.0)
+    """
+    from scipy.special import betaincinv  # models that answer rows do not need it
+
+    hits, misses = share * rows, (1.0 - share) * rows
+    low = 0.0 if hits <= 0 else float(betaincinv(hits, misses + 1.0, risk))
+    high = 1.0 if misses <= 0 else float(betaincinv(hits + 1.0, misses, 1.0 - risk))
+    return low, high

@@ -29,7 +29,7 @@ from omtree.report.page_data import page_data, script_json, used_features
 from omtree.report.probabilities import Probabilities
 from omtree.report.proof import badge_words, proof_facts, proof_sentences
 from omtree.report.summary import Summaries, spread_of
-from omtree.report.survival_chart import survival_leaves
+from omtree.report.survival_chart import pairs_of_leaves, survival_leaves
 from omtree.report.svg import model_scene, render_svg
 from omtree.report.words import answer, condition_words, percent
 
@@ -170,6 +170,7 @@ def render_report(
         missed=missed,
         policy=sections.policy_values(model, X_test, y_test, evaluated),
         survival=survival_leaves(model),
+        pairs=pairs_of_leaves(model),
         others=other_trees(model, alternatives, X),
         lifetimes=lifetimes,
         kind=kind,

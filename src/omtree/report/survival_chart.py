@@ -10,6 +10,7 @@ import numpy as np
 
 from omtree.data.table import FloatArray
 from omtree.data.wording import number
+from omtree.model.leaf_differences import leaf_differences
 from omtree.model.rules import Rule, RuleSet
 from omtree.model.survival_curve import SurvivalCurve
 from omtree.report.charts import ticks
@@ -19,6 +20,8 @@ from omtree.report.words import condition_words
 
 #: Leaves beyond this many have no picture of their own in the report.
 MOST_CURVES = 24
+#: Leaves up to which all pairs are listed.
+MOST_PAIRED = 12
 #: Steps that are drawn of one curve.
 _MOST_STEPS = 160
 _WIDTH, _HEIGHT = 520.0, 300.0
@@ -100,6 +103,27 @@ def survival_leaves(model: Any) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def pairs_of_leaves(model: Any) -> list[dict[str, str]]:
+    """What the report says of every two leaves of a survival tree; nothing for other models, and for many leaves."""
+    rules: RuleSet = model.rules_
+    if not rules.are_curves or not 1 < len(rules) <= MOST_PAIRED:
+        return []
+    said = []
+    for pair in leaf_differences([rule.survival for rule in rules if rule.survival is not None]):
+        low, ratio, high = (
+            "any" if math.isnan(end) or math.isinf(end) else number(end) for end in (pair.low, pair.ratio, pair.high)
+        )
+        verdict = "apart" if pair.is_clear else "may be equal"
+        said.append(
+            {
+                "leaves": f"#{pair.second + 1} / #{pair.first + 1}",
+                "ratio": f"{ratio} ({low} to {high})",
+                "verdict": verdict,
+            }
+        )
+    return said
 
 
 def _points(curve: SurvivalCurve, high: float, most: int) -> list[tuple[float, float]]:
