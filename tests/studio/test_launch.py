@@ -30,6 +30,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     command = [sys.executable, "-m", "omtree", "studio", data, "--target", "outcome", "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
+        assert process.stdout.readline() == f"reading {data}\n"
         assert "data.csv, 120 rows, target outcome" in process.stdout.readline()
         address = process.stdout.readline()
         port, token = re.fullmatch(r"open  http://127\.0\.0\.1:(\d+)/\?token=(\S{20,})\n", address).groups()

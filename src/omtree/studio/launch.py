@@ -104,4 +104,5 @@ def _source(data: str | None, target: str | None, test: str | None, options: Fil
         return demo_source()
     if target is None:
         raise ValueError("--target is needed: name the column to predict.")
+    print(f"reading {data}", flush=True)
     return read_source(data, target, test, options)

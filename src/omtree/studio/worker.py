@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from omtree.cli.modelling import estimator_class
 from omtree.constraints import Force
 from omtree.studio.around import prices_around, trees_around
@@ -20,8 +22,10 @@ from omtree.studio.source import Source
 from omtree.studio.view import view_of
 from omtree.studio.wishes import Wishes
 
-#: Seconds until the first tree is shown, whatever it is; of more rows than these it takes longer to read them.
-QUICK, QUICKLY_READ = 0.08, 125_000
+#: Seconds until the first tree is shown, whatever it is.
+QUICK = 0.08
+#: Of more rows than these it would be a single leaf: so many of them, taken at random, give a better first impression.
+MANY, SAMPLE, SAMPLE_SECONDS = 125_000, 20_000, 2.0
 _FOLDS = 5
 _NO_TIME = (
     "The time did not suffice to find out what to expect of each size on new rows; start the studio with a larger "
@@ -164,19 +168,28 @@ class Worker:
         """The best tree, after a first one where none is known yet; None where there is none before a stop."""
         model = known
         if known is None:
-            quick = quick_seconds(len(self._source.y))
+            many = len(self._source.y) > MANY
             try:
-                model = self._try(job, min(quick, self._limits.seconds))
+                if many:
+                    model = self._try(job, min(SAMPLE_SECONDS, self._limits.seconds), rows=self._sample())
+                else:
+                    model = self._try(job, min(QUICK, self._limits.seconds))
             except ValueError:
                 # In so short a time constraints may not be met yet; the fit that follows says why there is no tree.
                 model = None
             if model is not None:
-                self._show(job, model, "quick")
-                # A search that ended before its limit had nothing left to do.
-                if model.certificate_.total_seconds < 0.8 * quick:
-                    return model
+                if many:
+                    said = f"This first tree is of {SAMPLE:,} rows taken at random; that of all rows follows."
+                    self._show(job, model, "sample", said)
+                else:
+                    self._show(job, model, "quick")
+                    # A search that ended before its limit had nothing left to do.
+                    if model.certificate_.total_seconds < 0.8 * QUICK:
+                        return model
             if self._is_stopped(job):
                 return model
+            if many:
+                model = None  # its loss is that of other rows
         best = self._try(job, self._limits.seconds)
         if best is None:
             return model
@@ -184,11 +197,18 @@ class Worker:
         self._show(job, best, "full")
         return best
 
-    def _try(self, job: Job, seconds: float, *, folds: int | None = None, leaves: Any = None) -> Any:
-        """A model, or None where the fit was interrupted before there was one."""
+    def _sample(self) -> Any:
+        """Some rows, always the same ones."""
+        return np.sort(np.random.default_rng(0).choice(len(self._source.y), SAMPLE, replace=False))
+
+    def _try(self, job: Job, seconds: float, *, folds: int | None = None, leaves: Any = None, rows: Any = None) -> Any:
+        """A model of all rows or of some, or None where the fit was interrupted before there was one."""
         self._check_wanted(job)
         wishes, source = job.wishes, self._source
-        rows = source.X.drop_columns(list(wishes.left_out)) if wishes.left_out else source.X
+        X = source.X.drop_columns(list(wishes.left_out)) if wishes.left_out else source.X
+        y = source.y
+        if rows is not None:
+            X, y = X.take(rows), y[rows]
         leaves = leaves or wishes.leaves or wishes.most_leaves
         if folds is not None and (wishes.leaves is None or _adds_up(wishes)):
             leaves = "auto"
@@ -200,7 +220,7 @@ class Worker:
             # Folds in threads could not be interrupted.
             n_jobs=-1 if folds is None else None,
         )
-        model = self._interruptibly(job, lambda: model.fit(rows, source.y))
+        model = self._interruptibly(job, lambda: model.fit(X, y))
         if model is not None:
             model.target_name_ = source.target
             model.origin_ = dict(source.origin)
@@ -236,11 +256,6 @@ class Worker:
 
     def _send(self, kind: str, job: Job, content: Any) -> None:
         self._connection.send((kind, job.revision, content))
-
-
-def quick_seconds(rows: int) -> float:
-    """How long to look for a first tree that is more than a leaf."""
-    return QUICK * max(1.0, rows / QUICKLY_READ)
 
 
 def _better(first: Any, second: Any) -> Any:

@@ -46,6 +46,7 @@ function words(now) {
   const gap = view.badge.toLowerCase();
   const before = now.before?.loss && now.before.loss !== view.loss ? ` (${now.before.loss} in the step before)` : "";
   if (!now.busy) return `${view.loss}, ${gap}${before}`;
+  if (view.phase === "sample") return "A first tree, of some of the rows; now all of them are looked at";
   if (view.phase === "validated") return `${view.loss}, ${gap}; looking for other good trees`;
   return view.phase === "full" || view.phase === "known"
     ? `${view.loss}, ${gap}; finding out what to expect on new rows`
