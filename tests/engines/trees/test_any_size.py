@@ -23,10 +23,10 @@ def deep_problem(seed: int, max_leaves: int) -> Problem:
     """Numbers with missing cells, nominal columns with few and with many levels, two to four classes, some support."""
     rng = np.random.default_rng(30_000 + seed)
     n_rows, n_classes = int(rng.integers(30, 150)), int(rng.integers(2, 5))
-    kinds = rng.choice(["number", "gaps", "flag", "few", "many"], int(rng.integers(3, 7)))
+    kinds = rng.choice(["number", "gaps", "flag", "few", "many"], int(rng.integers(3, 6)))
     columns: list[np.ndarray] = []
     for kind in kinds:
-        values = rng.integers(0, {"flag": 2, "few": 4, "many": 10}.get(kind, 5), n_rows).astype(float)
+        values = rng.integers(0, {"flag": 2, "few": 4, "many": 7}.get(kind, 5), n_rows).astype(float)
         if kind == "gaps":
             values[rng.random(n_rows) < 0.2] = np.nan
         columns.append(values)

@@ -14,15 +14,15 @@ from omtree.problem.graph import FeatureGraph
 from omtree.problem.losses import MomentLoss
 from omtree.problem.problem import Problem
 
-KINDS = {"numeric": 5, "gaps": 4, "ordinal": 4, "few": 3, "many": 10}
+KINDS = {"numeric": 5, "gaps": 4, "ordinal": 4, "few": 3, "many": 7}
 
 
 def number_problem(seed: int, max_leaves: int) -> Problem:
     """Numbers with and without missing cells, nominal columns with few and with many levels, some support."""
     rng = np.random.default_rng(50_000 + seed)
-    n_rows = int(rng.integers(40, 140))
+    n_rows = int(rng.integers(40, 100))
     features, codes = [], []
-    for f, name in enumerate(rng.choice(list(KINDS), int(rng.integers(4, 6)))):
+    for f, name in enumerate(rng.choice(list(KINDS), 4)):
         n, missing = KINDS[name], name == "gaps"
         kind = {"gaps": "numeric", "few": "nominal", "many": "nominal"}.get(name, name)
         facts = {"thresholds": np.arange(n - 1.0)} if kind == "numeric" else {"levels": tuple("abcdefghij"[:n])}
