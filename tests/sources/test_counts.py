@@ -20,7 +20,7 @@ def random_table(rng, n_rows=150, weights="whole"):
     features, columns = [], []
     for position in range(int(rng.integers(1, 6))):
         kind = str(rng.choice(["numeric", "ordinal", "nominal", "nominal"]))
-        n_values = int(rng.integers(3, 6)) if kind != "nominal" or rng.integers(3) else 10
+        n_values = int(rng.integers(3, 6)) if kind != "nominal" or rng.integers(3) else 7
         missing = bool(rng.integers(2))
         order = tuple(rng.permutation(n_values + missing).tolist()) if kind == "nominal" else None
         cuts = np.arange(1.0, n_values) if kind == "numeric" else None
