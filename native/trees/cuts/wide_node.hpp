@@ -156,8 +156,8 @@ template <typename Progress> double WideNode::query(int leaves, double cutoff, c
         }
         const Step made = step(next, leaves, limit);
         for (int fewer = 1; fewer <= leaves; ++fewer) {
-            // A view that is done holds nothing below the limit of this query.
-            const double proven = made.done ? std::max(made.bound, limit) : made.bound;
+            // Ways below the limit of this query only: what is dead may cost as little as that.
+            const double proven = made.done ? limit : std::min(made.bound, limit);
             floors_[next][fewer] = std::max(floors_[next][fewer], proven);
         }
     }
