@@ -1,11 +1,15 @@
 #include "neighbourhood/greedy.hpp"
 
+#include <array>
 #include <numeric>
 #include <queue>
 
 namespace omtree::neighbourhood {
 
 namespace {
+
+/// Rows up to which they are sorted along a view.
+constexpr std::uint16_t kFewRows = 200;
 
 void all_leaves(TreeNode &node, std::vector<TreeNode *> &found) {
     if (node.is_leaf()) {
@@ -104,27 +108,67 @@ void Greedy::each_cut(const TreeNode &node, Criterion criterion, std::span<const
     if (!supported(weight_of(task_, node.sums.data()) / 2.0)) {
         return;
     }
-    count(node, views);
     const int planes = task_.n_planes;
     std::vector<double> low(planes), high(planes);
     const double before = promise_of(task_, criterion, node.sums.data());
+    const auto look = [&](int i, int cut) {
+        for (int p = 0; p < planes; ++p) {
+            high[p] = node.sums[p] - low[p];
+        }
+        if (supported(weight_of(task_, low.data())) && supported(weight_of(task_, high.data()))) {
+            const double after = promise_of(task_, criterion, low.data()) + promise_of(task_, criterion, high.data());
+            take(i, cut, after - before, low.data(), high.data());
+        }
+    };
+    if (node.rows.size() <= kFewRows) {
+        each_cut_of_few(node, views, low, look);
+        return;
+    }
+    count(node, views);
     for (std::size_t i = 0; i < views.size(); ++i) {
         std::fill(low.begin(), low.end(), 0.0);
         const double *at = counts_.data() + offset_[i];
         for (int cut = 0; cut + 1 < task_.views[views[i]].n_ranks; ++cut, at += planes) {
-            bool empty = true;
-            for (int p = 0; p < planes; ++p) {
-                empty = empty && at[p] == 0.0;
-                low[p] += at[p];
-                high[p] = node.sums[p] - low[p];
-            }
-            if (empty || !supported(weight_of(task_, low.data())) || !supported(weight_of(task_, high.data()))) {
+            if (std::all_of(at, at + planes, [](double sum) { return sum == 0.0; })) {
                 continue;
             }
-            const double after = promise_of(task_, criterion, low.data()) + promise_of(task_, criterion, high.data());
-            take(static_cast<int>(i), cut, after - before, low.data(), high.data());
+            for (int p = 0; p < planes; ++p) {
+                low[p] += at[p];
+            }
+            look(static_cast<int>(i), cut);
         }
     }
+}
+
+/// The same for rows that are fewer than ranks: these are sorted, where most ranks would be counted for nothing.
+template <typename Look>
+void Greedy::each_cut_of_few(const TreeNode &node, std::span<const int> views, std::vector<double> &low,
+                             const Look &look) {
+    constexpr std::uint16_t none = kFewRows;
+    std::array<std::uint16_t, 256> first;
+    std::array<std::uint16_t, kFewRows> next;
+    const auto n_rows = static_cast<std::uint16_t>(node.rows.size());
+    for (std::size_t i = 0; i < views.size(); ++i) {
+        std::fill(low.begin(), low.end(), 0.0);
+        first.fill(none);
+        for (std::uint16_t k = 0; k < n_rows; ++k) {
+            std::uint16_t &head = first[task_.ranks_of(node.rows[k])[views[i]]];
+            next[k] = head;
+            head = k;
+        }
+        for (int cut = 0; cut + 1 < task_.views[views[i]].n_ranks; ++cut) {
+            if (first[cut] == none) {
+                continue;
+            }
+            for (std::uint16_t k = first[cut]; k != none; k = next[k]) {
+                for (std::uint32_t j = task_.start[node.rows[k]]; j < task_.start[node.rows[k] + 1]; ++j) {
+                    low[task_.plane[j]] += task_.amount[j];
+                }
+            }
+            look(static_cast<int>(i), cut);
+        }
+    }
+    pace_.spend(static_cast<double>(views.size()) * (64.0 + static_cast<double>(n_rows) * (4.0 + task_.n_planes)));
 }
 
 Gain Greedy::best_test(const TreeNode &node, Criterion criterion, std::span<const int> views) {

@@ -54,6 +54,9 @@ class Greedy {
     template <typename Take>
     void each_cut(const TreeNode &node, Criterion criterion, std::span<const int> views, const Take &take);
 
+    template <typename Look>
+    void each_cut_of_few(const TreeNode &node, std::span<const int> views, std::vector<double> &low, const Look &look);
+
     const Task &task_;
     Pace &pace_;
     double least_gain_;

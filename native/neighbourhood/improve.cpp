@@ -6,6 +6,9 @@ namespace omtree::neighbourhood {
 
 namespace {
 
+/// Trees of so few levels are soon improved from the leaves up, and end better so.
+constexpr int kFewLevels = 4;
+
 /// Put a subtree in the place of another one.
 void replace(TreeNode &node, Branch fresh) {
     const TreeNode old = std::move(node);
@@ -88,7 +91,20 @@ void Improver::plant(TreeNode &node, const std::vector<FlatNode> &tree, int plac
 void Improver::improve(TreeNode &root) {
     greedy_.prune(root);
     int spare = task_.max_leaves - root.leaves;
+    if (task_.max_depth > kFewLevels) {
+        improve_from_top(root, spare);
+    }
     while (!pace_.over() && improve_below(root, spare)) {
+    }
+}
+
+/// From the root down: what is gained at the top would throw away what was gained below it.
+void Improver::improve_from_top(TreeNode &node, int &spare) {
+    seek_anew(node, spare);
+    if (!node.is_leaf() && !pace_.over()) {
+        improve_from_top(*node.low, spare);
+        improve_from_top(*node.high, spare);
+        node.add_up();
     }
 }
 

@@ -33,6 +33,7 @@ class Improver {
 
     Branch root_leaf();
     void plant(TreeNode &node, const std::vector<FlatNode> &tree, int place);
+    void improve_from_top(TreeNode &node, int &spare);
     bool improve_below(TreeNode &node, int &spare);
     bool seek_anew(TreeNode &node, int &spare);
     Branch rebuilt(const TreeNode &node, int most_leaves, Below below);

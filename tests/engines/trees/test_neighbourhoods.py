@@ -133,6 +133,24 @@ def test_more_work_is_never_worse(seed: int, splits: str, regression: bool) -> N
 
 
 @pytest.mark.parametrize("splits", ["multiway", "binary"])
+@pytest.mark.parametrize("seed", range(4))
+def test_more_levels_are_not_worse(seed: int, splits: str) -> None:
+    """Deep trees do better than shallow ones for the same work, though no greedy test finds what two levels would."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2000, 8))
+    y = ((X[:, 0] * X[:, 1] > 0) ^ (X[:, 2] > 1) ^ (rng.random(2000) < 0.2)).astype(int)
+    columns = read_columns(X, {})
+    features, _ = make_features(columns, y, 2, None, n_bins=40)
+    table, graph, loss = make_table(columns, features, y, 2), FeatureGraph(features), LinearLoss(1.0 - np.eye(2))
+    for work in (1e7, 4e7):
+        values = [
+            improve(Problem(table, graph, loss, levels, 2**levels, 1.0), splits=splits, work=work).value  # type: ignore[arg-type]
+            for levels in (3, 4, 5, 6, 7, 8, 10)
+        ]
+        assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
 @pytest.mark.parametrize("max_leaves", [5, 16])
 def test_no_worse_than_its_starts(splits: str, max_leaves: int) -> None:
     """A tree of another search is a start: without any work the answer is as good, and its loss is confirmed."""
