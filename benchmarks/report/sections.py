@@ -149,14 +149,10 @@ def _lp_gaps(frame: pd.DataFrame) -> str:
         return ""
     cited = paper.by_depth("lp-gap-percent")[paper.OMT]
     text = "Gap between the rules found and their linear relaxation, (IP - LP) / IP in %; for the paper's method the\n"
-    text += (
-        "relaxation is that over the rules it generated, as in the paper, otherwise that over all rules. The paper's\n"
-    )
-    text += (
-        "rounds often end at one of its limits, where the relaxation is still above its optimum and the gap small;\n"
-    )
-    text += "ours go on to its optimum where time suffices. Its graph has single values of a feature, ours groups of\n"
-    text += "them, too: that makes models better and relaxations looser (tic-tac-toe, breast-cancer).\n\n"
+    text += "relaxation is that over the rules it generated, as in the paper, otherwise that over all rules.\n"
+    text += "The paper's rounds end after 40 or at 10,000 rules, where a relaxation may still be above its optimum;\n"
+    text += "here the exact pricer has the last word where time suffices. The paper's graph has single values of a\n"
+    text += "feature, ours groups of them, too: a looser relaxation, but other models.\n\n"
     heads = ["method", "d", "mean", "standard deviation", "median", "instances", "paper: mean"]
     lines = [
         [

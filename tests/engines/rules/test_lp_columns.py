@@ -23,6 +23,19 @@ def test_only_negative_columns_come_in_cheapest_first(monkeypatch: pytest.Monkey
     assert columns.numbers().tolist() == [0, 1, 2, 3]
 
 
+def test_several_times_as_many_come_in_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With twice as many, four come in at a time instead of two, and none leaves where the dearest would."""
+    monkeypatch.setattr(lp_columns, "BATCH", 2)
+    monkeypatch.setattr(lp_columns, "FEWEST_COLUMNS", 1)
+    monkeypatch.setattr(lp_columns, "COLUMNS_A_ROW", 2.0)
+    cost = np.array([5.0, 4.0, 3.0, 2.0, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0])
+    once, twice = LpColumns(5, limited=True), LpColumns(5, limited=True, times=2)
+    assert once.enter(cost, 1e-9, 2, NO_MODEL)[0] == 2
+    assert once.numbers().tolist() == [2, 3, 4, 8, 9]
+    assert twice.enter(cost, 1e-9, 2, NO_MODEL)[0] == 4
+    assert twice.numbers().tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9]
+
+
 def test_without_a_limit_all_come_in_and_none_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the number at a time nor that of all counts."""
     monkeypatch.setattr(lp_columns, "BATCH", 1)

@@ -11,9 +11,9 @@ Mask = npt.NDArray[np.bool_]
 
 #: Most columns that enter the LP in one round, and how many it keeps at least: so many, or a multiple of its rows. With
 #: fewer columns than rows it would only come back to what it has seen.
-BATCH = 1000
+BATCH = 300
 FEWEST_COLUMNS = 1000
-COLUMNS_A_ROW = 6.0
+COLUMNS_A_ROW = 2.0
 #: Fewer rules than this are not worth an LP of their own: pricing is asked for more.
 FEW = 50
 
@@ -27,11 +27,14 @@ class LpColumns:
         Of the pool; all of them are in the LP at first.
     limited : bool
         Whether columns leave the LP where there are many, and come in a few at a time.
+    times : int, default=1
+        How many times as many come in and stay: where rounds are few, each of them should bring much.
     """
 
-    def __init__(self, n_columns: int, *, limited: bool) -> None:
+    def __init__(self, n_columns: int, *, limited: bool, times: int = 1) -> None:
         self.inside: Mask = np.ones(n_columns, dtype=bool)
         self._limited = limited
+        self._times = times
         self._most = FEWEST_COLUMNS
 
     def numbers(self) -> npt.NDArray[np.int64]:
@@ -69,8 +72,8 @@ class LpColumns:
             return 0, 0.0
         least = float(cost[waiting].min())
         if self._limited:
-            waiting = waiting[np.argsort(cost[waiting], kind="stable")[:BATCH]]
-            most = max(self._most, int(COLUMNS_A_ROW * n_rows))
+            waiting = waiting[np.argsort(cost[waiting], kind="stable")[: self._times * BATCH]]
+            most = max(self._most, int(self._times * COLUMNS_A_ROW * n_rows))
             if self.inside.sum() > most:
                 dearest = np.partition(cost[self.inside], most // 2)[most // 2]
                 self.inside &= cost <= max(tolerance, dearest)

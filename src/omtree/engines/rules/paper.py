@@ -22,6 +22,8 @@ from omtree.problem.problem import Path
 FIRST_TOLERANCE = 1e-2
 LAST_TOLERANCE = 1e-5
 SHARPER = 0.03
+#: Rounds are few here: so many times as many columns enter the LP in each, and stay, as in the exact search.
+COLUMNS_TIMES = 3
 #: Shares of the time for the rounds, and for the LP over what they found where they took longer.
 ROUNDS_SHARE, LAST_LP_SHARE = 0.5, 0.2
 #: Least seconds for rules around the best model, and most of the time for them.
@@ -49,7 +51,7 @@ class PaperRun(Run):
         if self._is_met(self.floor):
             self.ended, self.lp_value = NOTHING_TO_GAIN, self.floor
             return
-        self.lp_columns = LpColumns(len(self.pool), limited=self.options.drop_columns)
+        self.lp_columns = LpColumns(len(self.pool), limited=self.options.drop_columns, times=COLUMNS_TIMES)
         self.ended = "the time was up before the last round"
         duals = self._solve_lp(self._part_of_time(ROUNDS_SHARE), pricing=True)
         if self.lp_value is None:
