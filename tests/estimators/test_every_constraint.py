@@ -140,6 +140,11 @@ def test_in_pairs(names: tuple[str, str], seed: int, structure: str) -> None:
     check(seed, structure, names)
 
 
+def test_sums_over_rules_keep_the_root() -> None:
+    """A tree with a better sum, whose rules all test the feature but none of them first, is not returned."""
+    check(1307011046, "tree", ("Root", "FairnessBudget of accuracy"))
+
+
 @pytest.mark.parametrize("name", [name for name in DEMANDS if name not in ("Order", "Accuracy at_least 0.8")])
 def test_the_data_matter(name: str) -> None:
     """On some of the data above the best tree that meets the constraint is worse than the best of all.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +97,19 @@ class PathShape:
     needs: tuple[tuple[int, frozenset[int], bool], ...] = ()
     above: tuple[tuple[int, int], ...] = ()
     root: int | None = None
+
+    def may_follow(self, tested: Collection[int], feature: int) -> bool:
+        """Whether a node of a tree below tests of these may split the feature; rules are judged as a whole besides.
+
+        >>> order = PathShape(above=((0, 1),), root=2)
+        >>> order.may_follow([], 2), order.may_follow([], 0), order.may_follow([2, 1], 0), order.may_follow([2, 0, 1], 0)
+        (True, False, False, True)
+        """
+        if not tested and self.root is not None and feature != self.root:
+            return False
+        if any(first and feature == late and not others <= set(tested) for late, others, first in self.needs):
+            return False
+        return feature in tested or not any(early == feature and late in tested for early, late in self.above)
 
 
 @dataclass(frozen=True)

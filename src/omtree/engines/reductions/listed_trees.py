@@ -107,7 +107,9 @@ class _Fronts:
             # Every split above has another leaf beside this node.
             room = self.problem.max_leaves - (self.problem.max_depth - depth)
             if depth > 0 and room > 1:
-                found += [front for level in self.problem.graph for front in self._split(level, tested, rows, depth)]
+                shape = self.problem.limits.shape
+                levels = [level for level in self.problem.graph if shape.may_follow(tested, level.position)]
+                found += [front for level in levels for front in self._split(level, tested, rows, depth)]
             self._nodes[key] = best = _best([front for front in found if len(front.plans)], self._width)
             self._kept += len(best.plans)
         return self._nodes[key]
