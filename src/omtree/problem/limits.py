@@ -102,8 +102,8 @@ class PathShape:
         """Whether a node of a tree below tests of these may split the feature; rules are judged as a whole besides.
 
         >>> order = PathShape(above=((0, 1),), root=2)
-        >>> order.may_follow([], 2), order.may_follow([], 0), order.may_follow([2, 1], 0), order.may_follow([2, 0, 1], 0)
-        (True, False, False, True)
+        >>> [order.may_follow(tested, 0) for tested in ([], [2], [2, 1], [2, 0, 1])]
+        [False, True, False, True]
         """
         if not tested and self.root is not None and feature != self.root:
             return False
