@@ -86,7 +86,9 @@ sanitize:
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 build/sanitize/venv/bin/python -m pytest -q -p no:xdist tests/kernel \
 	  tests/sources/test_counts.py tests/engines/trees/test_fronts.py tests/engines/trees/test_any_size.py \
-	  tests/engines/trees/test_nearby.py tests/engines/trees/test_any_depth.py tests/engines/rules/test_tables.py
+	  tests/engines/trees/test_nearby.py tests/engines/trees/test_any_depth.py tests/engines/rules/test_tables.py \
+	  tests/engines/trees/test_sums.py tests/engines/trees/test_wide_sums.py tests/engines/trees/test_all_cuts.py \
+	  tests/engines/trees/test_neighbourhoods.py tests/data/test_binning.py
 
 # A wheel is repaired for older systems, checked, and run in an empty environment with nothing on the path, no compiler either.
 BUILD_WHEEL := $(BIN)/python -m build --outdir build/wheel -C cmake.define.OMTREE_STATIC_RUNTIME=ON

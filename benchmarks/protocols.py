@@ -72,7 +72,7 @@ def paper_small() -> list[Task]:
         *_tasks(name, ("tree", "cart", "streed"), sets.SMALL, SMALL_DEPTHS, five, 60, 60),
         *_tasks(name, ("rules",), sets.SMALL, SMALL_DEPTHS, five, 60, 15),
         # None of these sets has numbers, of which validation would choose the bins.
-        *_tasks(name, ("paper",), sets.SMALL, SMALL_DEPTHS, five, 20),
+        *_tasks(name, ("paper", "paper-ksp"), sets.SMALL, SMALL_DEPTHS, five, 20),
         *_tasks(name, PROGRAMS[:3], sets.SMALL, SMALL_DEPTHS, (0,), 60, 10),
         *_tasks(name, ("chaid",), sets.SMALL, SMALL_DEPTHS, five, 60, 60),
     ]

@@ -15,15 +15,17 @@ from benchmarks.rivals.base import Fitted, Limits, stopwatch
 
 #: The paper chose the number of bins from these.
 BINS = (8, 5, 4, 3)
+#: The paper's method with the exact pricer at the end, and with its heuristic alone.
+PRESETS = {"paper": omtree.Paper(), "paper-ksp": omtree.Paper(exact_last=False)}
 
 
 class Ours:
     """`OptimalTreeClassifier` by one method; validation chooses bins and, but for the paper's method, leaves."""
 
-    def __init__(self, method: Literal["tree", "rules", "paper"]) -> None:
+    def __init__(self, method: Literal["tree", "rules", "paper", "paper-ksp"]) -> None:
         self.name = method
         self.structure = "tree" if method == "tree" else "rules"
-        self.preset = "paper" if method == "paper" else None
+        self.preset = PRESETS.get(method)
 
     def version(self) -> str:
         """Version of the package."""
@@ -32,7 +34,7 @@ class Ours:
     def grid(self, X: pd.DataFrame, depth: int) -> list[dict[str, Any]]:
         """Bins where there are numbers; leaves too for rules, whose smaller models need a fit of their own."""
         bins: list[dict[str, Any]] = [{"n_bins": n} for n in BINS] if has_numbers(X) else [{}]
-        if self.structure == "tree" or self.preset == "paper":
+        if self.structure == "tree" or self.preset is not None:
             return bins
         if len(bins) > 1:
             return [{}]

@@ -29,6 +29,27 @@ void bind_coding(nb::module_ &m) {
               nb::gil_scoped_release release;
               omtree::bin_codes(in, cuts, missing, out);
           });
+    // Of many columns at once: a call for each would take longer than small columns themselves.
+    m.def("bin_columns", [](const std::vector<Column> &columns, const std::vector<Vector<double>> &thresholds,
+                            const std::vector<std::uint8_t> &missing,
+                            nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> codes) {
+        const std::size_t n_rows = codes.shape(1);
+        if (columns.size() != thresholds.size() || columns.size() != missing.size() ||
+            columns.size() != codes.shape(0)) {
+            throw nb::value_error(
+                "bin_columns: columns, thresholds, codes of missing cells and codes differ in number");
+        }
+        for (const Column &column : columns) {
+            if (column.size() != n_rows) {
+                throw nb::value_error("bin_columns: columns and codes differ in length");
+            }
+        }
+        nb::gil_scoped_release release;
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            omtree::bin_codes(numbers(columns[c]), view(thresholds[c]), missing[c],
+                              {codes.data() + c * n_rows, n_rows});
+        }
+    });
     m.def("merge_rows", [](Matrix<std::uint8_t> codes, MutableVector<std::int64_t> row_of) {
         if (codes.shape(1) != row_of.size()) {
             throw nb::value_error("merge_rows: codes and row_of differ in length");
@@ -105,6 +126,14 @@ void bind_quantiles(nb::module_ &m) {
             distinct = omtree::few_distinct(in, weight, limit);
         }
         return to_numpy(std::move(distinct));
+    });
+    m.def("first_values", [](const std::vector<Column> &columns) {
+        std::vector<std::vector<double>> found;
+        nb::gil_scoped_release release;
+        for (const Column &column : columns) {
+            found.push_back(omtree::few_distinct(numbers(column), {}, 2));
+        }
+        return found;
     });
     m.def("quantile_cuts", [](Column values, Vector<double> weights, std::size_t n_bins) {
         if (weights.size() != 0 && weights.size() != values.size()) {

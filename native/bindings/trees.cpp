@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "trees/any_depth.hpp"
+#include "trees/any_depth_sums.hpp"
 #include "trees/binary.hpp"
 #include "trees/distant_tables.hpp"
 #include "trees/general_fronts.hpp"
@@ -173,15 +174,20 @@ void bind_search(nb::module_ &m) {
                     return nb::none();
                 }
             }
-            if (leaf_price > 0.0 && !omtree::AnyDepthSearch::suits(problem)) {
+            const bool in_bits = omtree::AnyDepthSearch::suits(problem);
+            if (leaf_price > 0.0 && !in_bits && !omtree::AnyDepthSums::suits(problem)) {
                 return nb::none();
             }
             omtree::Control control;
             omtree::SearchResult result;
             const bool interrupted = task.run(control, [&] {
-                result = leaf_price > 0.0 ? omtree::AnyDepthSearch(problem, leaf_price, control).run()
-                         : prices         ? omtree::BinarySearch(problem, paid, control).run()
-                                          : omtree::search_trees(problem, control);
+                if (leaf_price > 0.0) {
+                    result = in_bits ? omtree::AnyDepthSearch(problem, leaf_price, control).run()
+                                     : omtree::AnyDepthSums(problem, leaf_price, control).run();
+                    return;
+                }
+                result = prices ? omtree::BinarySearch(problem, paid, control).run()
+                                : omtree::search_trees(problem, control);
             });
             return search_answer(result, interrupted);
         },

@@ -18,10 +18,12 @@ class Impurities {
             whole = whole && below[i] == std::floor(below[i]);
             total += i + width >= below.size() ? below[i] : 0.0;
         }
-        // Where weights are whole numbers, there are not many logarithms.
-        for (int x = 0; impurity == Impurity::entropy && whole && total <= most_known && x <= total; ++x) {
-            known_.push_back(product(x));
+        // Where weights are whole numbers, there are not many logarithms, and they are those of the column before.
+        use_known_ = impurity == Impurity::entropy && whole && total <= most_known;
+        while (use_known_ && static_cast<double>(known().size()) <= total) {
+            known().push_back(product(static_cast<double>(known().size())));
         }
+        known_ = known().data();
     }
 
     double between(const double *low, const double *high) const {
@@ -43,11 +45,18 @@ class Impurities {
     static constexpr double most_known = 1e5;
 
     static double product(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
-    double term(double x) const { return known_.empty() ? product(x) : known_[static_cast<std::size_t>(x)]; }
+    double term(double x) const { return use_known_ ? known_[static_cast<std::size_t>(x)] : product(x); }
+
+    /// x log x for x = 0, 1, 2, ...
+    static std::vector<double> &known() {
+        thread_local std::vector<double> products;
+        return products;
+    }
 
     int width_;
     Impurity impurity_;
-    std::vector<double> known_; ///< x log x for x = 0, 1, 2, ...
+    bool use_known_ = false;
+    const double *known_ = nullptr;
 };
 
 struct Segment {

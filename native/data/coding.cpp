@@ -7,14 +7,17 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/clones.hpp"
+#include "data/threshold_finder.hpp"
+
 namespace omtree {
 
 namespace {
 
 /// Rows handled at a time: small enough for their scratch space to stay in the first cache.
 constexpr std::size_t kBlock = 512;
-/// Up to here comparing with every threshold (vectorised) beats a binary search.
-constexpr std::size_t kFewThresholds = 24;
+/// Up to here comparing with every threshold (vectorised) beats a search.
+constexpr std::size_t kFewThresholds = 8;
 
 void prefetch([[maybe_unused]] const void *address) {
 #if defined(__GNUC__) || defined(__clang__)
@@ -22,7 +25,9 @@ void prefetch([[maybe_unused]] const void *address) {
 #endif
 }
 
-void bin_block_linear(const double *values, std::size_t size, std::span<const double> thresholds, std::uint8_t *codes) {
+OMTREE_CLONES
+void bin_block_linear(const double *values, std::size_t size, std::span<const double> thresholds, std::uint8_t missing,
+                      std::uint8_t *codes) {
     // Counters as wide as the numbers, so that comparing and counting stay in the same vector lanes.
     std::array<std::int64_t, kBlock> count{};
     for (const double threshold : thresholds) {
@@ -31,14 +36,20 @@ void bin_block_linear(const double *values, std::size_t size, std::span<const do
         }
     }
     for (std::size_t i = 0; i < size; ++i) {
+        count[i] = values[i] == values[i] ? count[i] : missing;
+    }
+    for (std::size_t i = 0; i < size; ++i) {
         codes[i] = static_cast<std::uint8_t>(count[i]);
     }
 }
 
-void bin_block_search(const double *values, std::size_t size, std::span<const double> thresholds, std::uint8_t *codes) {
-    for (std::size_t i = 0; i < size; ++i) {
-        const auto above = std::upper_bound(thresholds.begin(), thresholds.end(), values[i]);
-        codes[i] = static_cast<std::uint8_t>(above - thresholds.begin());
+OMTREE_CLONES void bin_block_search(const double *values, const ThresholdFinder &finder, std::uint8_t *codes) {
+    std::array<std::uint32_t, ThresholdFinder::kAtOnce> at;
+    for (std::size_t i = 0; i < kBlock; i += at.size()) {
+        finder(values + i, at.data());
+        for (std::size_t j = 0; j < at.size(); ++j) {
+            codes[i + j] = static_cast<std::uint8_t>(at[j]);
+        }
     }
 }
 
@@ -153,20 +164,30 @@ class RowSet {
 
 void bin_codes(Numbers values, std::span<const double> thresholds, std::uint8_t missing,
                std::span<std::uint8_t> codes) {
-    std::array<double, kBlock> block;
+    if (thresholds.size() > ThresholdFinder::kMost) {
+        throw std::length_error("bin_codes: more thresholds than codes");
+    }
+    std::array<double, kBlock> block{};
+    std::array<std::uint8_t, kBlock> found;
+    const ThresholdFinder finder(thresholds);
     for (std::size_t begin = 0; begin < values.size; begin += kBlock) {
         const std::size_t size = std::min(kBlock, values.size - begin);
-        for (std::size_t i = 0; i < size; ++i) {
-            block[i] = values[begin + i];
+        const double *from = values.data + begin;
+        if (values.stride != 1) {
+            for (std::size_t i = 0; i < size; ++i) {
+                block[i] = values[begin + i];
+            }
+            from = block.data();
         }
         std::uint8_t *out = codes.data() + begin;
         if (thresholds.size() <= kFewThresholds) {
-            bin_block_linear(block.data(), size, thresholds, out);
+            bin_block_linear(from, size, thresholds, missing, out);
         } else {
-            bin_block_search(block.data(), size, thresholds, out);
-        }
-        for (std::size_t i = 0; i < size; ++i) {
-            out[i] = std::isnan(block[i]) ? missing : out[i];
+            std::copy_n(from, from == block.data() ? 0 : size, block.data());
+            bin_block_search(block.data(), finder, found.data());
+            for (std::size_t i = 0; i < size; ++i) {
+                out[i] = std::isnan(block[i]) ? missing : found[i];
+            }
         }
     }
 }

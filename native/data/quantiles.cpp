@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/clones.hpp"
+#include "data/threshold_finder.hpp"
+
 namespace omtree {
 
 namespace {
@@ -41,43 +44,34 @@ std::vector<double> splitters(Numbers values) {
     return chosen;
 }
 
-/// Number of splitters <= value, in a fixed number of branch-free steps so that searches overlap.
-class BucketFinder {
-  public:
-    explicit BucketFinder(const std::vector<double> &splitters) {
-        padded_.fill(INFINITY);
-        std::copy(splitters.begin(), splitters.end(), padded_.begin());
+/// Cells that are looked at together.
+constexpr std::size_t kPart = 128;
+
+/// Whether any of these cells is neither NaN nor one of two values.
+OMTREE_CLONES bool has_others(const double *from, std::size_t size, double first, double second) {
+    std::int64_t others = 0;
+    for (std::size_t j = 0; j < size; ++j) {
+        others += (from[j] != first) & (from[j] != second) & (from[j] == from[j]);
     }
+    return others > 0;
+}
 
-    static constexpr std::size_t kAtOnce = 8;
-
-    /// Buckets of `kAtOnce` values; the searches go side by side because each is a chain of dependent steps.
-    void operator()(const double *values, std::uint32_t *at) const {
-        std::fill_n(at, kAtOnce, 0u);
-        for (std::uint32_t step = 128; step > 0; step /= 2) {
-            for (std::size_t j = 0; j < kAtOnce; ++j) {
-                at[j] += padded_[at[j] + step - 1] <= values[j] ? step : 0u;
-            }
-        }
-    }
-
-  private:
-    std::array<double, 255> padded_;
-};
-
-/// The first place from `begin` on with a value that is neither NaN nor one of two, looked for in whole parts.
+/// The first part from `begin` on that has a value which is neither NaN nor one of two; the end where none has.
 std::size_t skip_two(Numbers values, std::size_t begin, double first, double second) {
-    constexpr std::size_t part = 128;
-    while (values.stride == 1 && begin + part <= values.size) {
+    std::array<double, kPart> block;
+    while (begin < values.size) {
+        const std::size_t size = std::min(kPart, values.size - begin);
         const double *from = values.data + begin;
-        int others = 0;
-        for (std::size_t j = 0; j < part; ++j) {
-            others += (from[j] != first) & (from[j] != second) & (from[j] == from[j]);
+        if (values.stride != 1) {
+            for (std::size_t j = 0; j < size; ++j) {
+                block[j] = values[begin + j];
+            }
+            from = block.data();
         }
-        if (others > 0) {
+        if (has_others(from, size, first, second)) {
             break;
         }
-        begin += part;
+        begin += size;
     }
     return begin;
 }
@@ -87,13 +81,15 @@ std::size_t skip_two(Numbers values, std::size_t begin, double first, double sec
 std::vector<double> few_distinct(Numbers values, std::span<const double> weights, std::size_t limit) {
     std::vector<double> distinct;
     double last = NAN;
+    std::size_t looked = 0;
     for (std::size_t i = 0; i < values.size; ++i) {
         // Columns of two values are frequent, and none of their cells is news.
-        if (distinct.size() == 2 && i % 128 == 0) {
+        if (distinct.size() == 2 && i >= looked) {
             i = skip_two(values, i, distinct[0], distinct[1]);
             if (i == values.size) {
                 break;
             }
+            looked = i + kPart;
         }
         const double value = values[i];
         if (value == last || std::isnan(value) || (!weights.empty() && weights[i] == 0.0)) {
@@ -114,11 +110,20 @@ std::vector<double> few_distinct(Numbers values, std::span<const double> weights
 
 std::vector<std::pair<double, double>> quantile_cuts(Numbers values, std::span<const double> weights,
                                                      std::size_t n_bins) {
-    const BucketFinder bucket_of(splitters(values));
+    // Cells that lie apart are fetched once.
+    std::vector<double> together;
+    if (values.stride != 1) {
+        together.resize(values.size);
+        for (std::size_t i = 0; i < values.size; ++i) {
+            together[i] = values[i];
+        }
+        values = {together.data(), 1, together.size()};
+    }
+    const ThresholdFinder bucket_of(splitters(values));
     std::vector<std::uint8_t> bucket(values.size);
     std::array<double, 256> mass{};
-    std::array<double, BucketFinder::kAtOnce> some{};
-    std::array<std::uint32_t, BucketFinder::kAtOnce> at;
+    std::array<double, ThresholdFinder::kAtOnce> some{};
+    std::array<std::uint32_t, ThresholdFinder::kAtOnce> at;
     for (std::size_t begin = 0; begin < values.size; begin += some.size()) {
         const std::size_t size = std::min(some.size(), values.size - begin);
         for (std::size_t j = 0; j < size; ++j) {

@@ -10,6 +10,8 @@ namespace {
 
 /// Rows up to which they are sorted along a view.
 constexpr std::uint16_t kFewRows = 200;
+/// Steps that a tree which is wanted in any case may take when the time is up.
+constexpr double kSureSteps = 1e7;
 
 void all_leaves(TreeNode &node, std::vector<TreeNode *> &found) {
     if (node.is_leaf()) {
@@ -242,7 +244,7 @@ void Greedy::grow(TreeNode &node, int most_leaves, Criterion criterion, bool in_
     int order = 0;
     const auto consider = [&](TreeNode &leaf) {
         const std::vector<int> views = open_views(leaf.place);
-        if (views.empty() || (!in_any_case && pace_.over())) {
+        if (views.empty() || (in_any_case ? pace_.over_after(kSureSteps) : pace_.over())) {
             return;
         }
         const Gain found = best_test(leaf, criterion, views);

@@ -9,7 +9,10 @@ class Pace {
   public:
     Pace(double steps, const Stopwatch &watch) : left_(steps), watch_(watch) {}
 
-    void spend(double steps) { left_ -= steps; }
+    void spend(double steps) {
+        left_ -= steps;
+        spent_ += steps;
+    }
 
     /// Whether to stop; it stays so.
     bool over() {
@@ -19,8 +22,12 @@ class Pace {
         return over_;
     }
 
+    /// The same where so many steps, some hundredths of a second, are taken in any case.
+    bool over_after(double steps) { return spent_ >= steps && over(); }
+
   private:
     double left_;
+    double spent_ = 0.0;
     const Stopwatch &watch_;
     bool over_ = false;
 };

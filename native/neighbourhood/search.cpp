@@ -29,7 +29,7 @@ Found search(const Task &task, const std::vector<std::vector<FlatNode>> &starts,
     for (const std::vector<FlatNode> &start : starts) {
         trees.push_back(improver.planted(start));
     }
-    // A tree is wanted even where there is no time for any.
+    // A tree is wanted even where there is no time for any, but not one of however many leaves.
     trees.push_back(improver.grown(Criterion::gini, starts.empty()));
     if (task.worth == Worth::label && !pace.over()) {
         trees.push_back(improver.grown(Criterion::entropy, false));

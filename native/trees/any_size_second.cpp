@@ -80,8 +80,9 @@ const Count *AnySizeWorker<Count, Value>::block_counts(Level &level, const Count
     level.sum.resize(width);
     const int first = level.positions.front();
     const int last = level.positions.back();
-    if (shared_.subtracts && last - first + 1 == static_cast<int>(level.positions.size()) && last - first > 1) {
-        // Neighbours in the order of the codes are the difference of two sums from the left.
+    const std::size_t left_out = last - first + 1 - level.positions.size();
+    if (shared_.subtracts && left_out <= 1 && last - first > 1) {
+        // Neighbours in the order of the codes, or all of these but one, are the difference of two sums from the left.
         if (!level.summed) {
             level.sums.resize((level.present.size() + 1) * width);
             std::fill_n(level.sums.begin(), width, 0);
@@ -92,6 +93,13 @@ const Count *AnySizeWorker<Count, Value>::block_counts(Level &level, const Count
             level.summed = true;
         }
         subtract_counts(&level.sums[(last + 1) * width], &level.sums[first * width], width, level.sum.data());
+        if (left_out == 1) {
+            int other = first;
+            while (level.positions[other - first] == other) {
+                ++other;
+            }
+            subtract_counts(level.sum.data(), slab + level.present[other] * width, width, level.sum.data());
+        }
         return level.sum.data();
     }
     add_counts(slab + level.codes[0] * width, slab + level.codes[1] * width, width, level.sum.data());
@@ -191,7 +199,7 @@ bool AnySizeWorker<Count, Value>::recall_floors(Level &level, const NodePath &pa
         }
     }
     if (raised) {
-        raise_blocks(level);
+        raise_blocks(level, feature);
     }
     return raised;
 }
@@ -251,7 +259,7 @@ void AnySizeWorker<Count, Value>::count_cube(Level &level, const Samples<Count> 
             cache().store(longer.set(), 2, known);
         }
     }
-    raise_blocks(level);
+    raise_blocks(level, feature);
     const std::size_t table = shared_.n_codes * width;
     for (int code = 1; shared_.subtracts && code < n_codes; ++code) {
         Count *plane = level.cube.data() + code * table;

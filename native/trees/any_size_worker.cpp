@@ -98,29 +98,25 @@ template <typename Count, typename Value> bool AnySizeWorker<Count, Value>::begi
                    level.exact[block] = !divisible;
                    ways.value(block) = divisible ? 0 : leaf;
                });
-    raise_blocks(level);
+    raise_blocks(level, feature);
     return true;
 }
 
 /// A block that is not known costs at least what its codes cannot avoid and two leaves, or what it costs as a leaf.
-template <typename Count, typename Value> void AnySizeWorker<Count, Value>::raise_blocks(Level &level) {
+template <typename Count, typename Value> void AnySizeWorker<Count, Value>::raise_blocks(Level &level, int feature) {
     AnySizeWays<Value> &ways = level.ways;
-    for (int block = 0; block < ways.n_blocks(); ++block) {
-        if (level.exact[block]) {
-            continue;
-        }
-        ways.positions(block, level.positions);
-        double floor = 0.0;
-        for (const int position : level.positions) {
-            floor += level.floors[level.present[position]];
-        }
-        Value &value = ways.value(block);
-        value = std::max(value, value_of(floor, 2));
-        if (value >= level.leaf[block]) {
-            value = level.leaf[block];
-            level.exact[block] = 1;
-        }
-    }
+    sum_blocks(ways, problem_.features[feature], level.present, level.missing, level.floors.data(), 1, level.positions,
+               [&](int block, const double *floor) {
+                   if (level.exact[block]) {
+                       return;
+                   }
+                   Value &value = ways.value(block);
+                   value = std::max(value, value_of(*floor, 2));
+                   if (value >= level.leaf[block]) {
+                       value = level.leaf[block];
+                       level.exact[block] = 1;
+                   }
+               });
 }
 
 template <typename Count, typename Value> void AnySizeWorker<Count, Value>::choose(Level &level, int block) const {

@@ -91,7 +91,7 @@ template <typename Count, typename Value> class AnySizeWorker {
 
     void check();
     bool begin(Level &level, int feature);
-    void raise_blocks(Level &level);
+    void raise_blocks(Level &level, int feature);
     template <typename Evaluate>
     Value try_blocks(Level &level, int depth, int feature, Value upper, FoundSplit<Value> *record,
                      const Evaluate &evaluate);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "trees/search.hpp"
@@ -34,7 +35,8 @@ class Blocks {
     std::vector<char> usable_;
 };
 
-/// Gives every usable block the sum of its codes' counts: `take(block, sum)`; `counts` are [code][class].
+/// Gives every usable block the sum of its codes' counts, or of any other numbers: `take(block, sum)`; `counts` are
+/// [code][class].
 template <typename Count, typename Take>
 void sum_blocks(const Blocks &blocks, const SearchFeature &feature, const std::vector<int> &present, bool missing,
                 const Count *counts, int n_classes, std::vector<int> &positions, const Take &take) {
@@ -61,7 +63,26 @@ void sum_blocks(const Blocks &blocks, const SearchFeature &feature, const std::v
             }
         }
     }
-    for (int block = runs ? k * k * (1 + missing) : 0; block < blocks.n_blocks(); ++block) {
+    int block = runs ? k * k * (1 + missing) : 0;
+    if (std::is_integral_v<Count> && runs && !missing && block < blocks.n_blocks()) {
+        // All but one: whole numbers may be taken from their sum.
+        Count all[256];
+        std::fill_n(sum, n_classes, Count{0});
+        for (int position = 0; position < k; ++position) {
+            add(position);
+        }
+        std::copy_n(sum, n_classes, all);
+        for (int position = 0; position < k; ++position, ++block) {
+            if (blocks.usable(block)) {
+                const Count *own = counts + present[position] * n_classes;
+                for (int c = 0; c < n_classes; ++c) {
+                    sum[c] = all[c] - own[c];
+                }
+                take(block, sum);
+            }
+        }
+    }
+    for (; block < blocks.n_blocks(); ++block) {
         if (blocks.usable(block)) {
             std::fill_n(sum, n_classes, Count{0});
             blocks.positions(block, positions);

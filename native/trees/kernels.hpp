@@ -54,6 +54,7 @@ struct LaneGroup {
     int offset = 0;
     int k = 0; ///< most codes of those that may be split
     bool subsets = false;
+    bool complements = false;      ///< whether one code against all others is a split, too
     std::int32_t penalty[16] = {}; ///< keeps features that may not be split, and lanes without one, from being chosen
 };
 

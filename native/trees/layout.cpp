@@ -113,7 +113,7 @@ template <typename Count> void OpenFeatures::find(const Shared<Count> &shared, c
     groups.clear();
     lane_of_.assign(shared.place.size(), {-1, -1});
     for (const auto &group : shared.groups) {
-        LaneGroup lanes{group.offset, 0, group.subsets, {}};
+        LaneGroup lanes{group.offset, 0, group.subsets, group.complements, {}};
         for (int lane = 0; lane < n_lanes<Count>; ++lane) {
             const bool open = lane < static_cast<int>(group.features.size()) && !used[group.features[lane]];
             lanes.penalty[lane] = open ? 0 : no_leaf;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <type_traits>
 
 #include "core/threads.hpp"
@@ -27,7 +28,10 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
         n_codes += feature.n_codes;
         widest = std::max(widest, feature.n_codes);
         const bool plain = feature.family == Family::interval && !feature.has_missing && feature.n_codes <= 32;
-        if (problem.n_classes <= 32 && (plain || feature.family == Family::subset)) {
+        // The kernels for whole numbers know nothing of complements.
+        const bool runs = feature.family == Family::run && !whole_losses && feature.n_codes <= 32 &&
+                          std::is_sorted(feature.order.begin(), feature.order.end());
+        if (problem.n_classes <= 32 && (plain || runs || feature.family == Family::subset)) {
             grouped.push_back(f);
         } else {
             alone.push_back(f);
@@ -38,13 +42,15 @@ Shared<Count>::Shared(const SearchProblem &problem, double total)
     constexpr int lanes = n_lanes<Count>;
     width = (width + 15) / 16 * 16;
     const auto kind = [&](int f) {
-        return std::pair(problem.features[f].family == Family::subset, problem.features[f].n_codes);
+        const SearchFeature &feature = problem.features[f];
+        return std::tuple(feature.family == Family::subset, feature.family == Family::run, feature.n_codes);
     };
     std::stable_sort(grouped.begin(), grouped.end(), [&](int a, int b) { return kind(a) < kind(b); });
     for (const int f : grouped) {
-        const auto [subsets, k] = kind(f);
-        if (groups.empty() || groups.back().features.size() == lanes || groups.back().subsets != subsets) {
-            groups.push_back({0, 0, subsets, {}});
+        const auto [subsets, complements, k] = kind(f);
+        if (groups.empty() || groups.back().features.size() == lanes || groups.back().subsets != subsets ||
+            groups.back().complements != complements) {
+            groups.push_back({0, 0, subsets, complements, {}});
         }
         groups.back().features.push_back(f);
         groups.back().k = k;

@@ -56,6 +56,7 @@ template <typename Count> struct Shared {
         int offset;
         int k;
         bool subsets;
+        bool complements; ///< one code against all others is a split, too
         std::vector<int> features;
     };
     std::vector<Place> place;

@@ -8,6 +8,7 @@
 
 #include "core/threads.hpp"
 #include "trees/binary.hpp"
+#include "trees/codes_in_order.hpp"
 #include "trees/distant_tables.hpp"
 #include "trees/expanded_samples.hpp"
 #include "trees/leaf_prices.hpp"
@@ -367,15 +368,24 @@ template <typename Count> SearchResult run_rows(const SearchProblem &problem, Co
 } // namespace
 
 SearchResult search_tables(const SearchProblem &problem, JointSource &source, std::size_t bytes, Control &control) {
-    return problem.counts_whole() ? run_tables<std::int32_t>(problem, source, bytes, control)
-                                  : run_tables<double>(problem, source, bytes, control);
+    // As for rows in memory, so that the same of equal trees is found.
+    const CodesInOrder ordered(problem);
+    TablesInOrder tables(ordered, source);
+    SearchResult result = problem.counts_whole() ? run_tables<std::int32_t>(ordered.problem(), tables, bytes, control)
+                                                 : run_tables<double>(ordered.problem(), tables, bytes, control);
+    ordered.restore(result.trees);
+    return result;
 }
 
 SearchResult search_trees(const SearchProblem &problem, Control &control) {
     if (BinarySearch::suits(problem)) {
         return BinarySearch(problem, {}, control).run();
     }
-    return problem.counts_whole() ? run_rows<std::int32_t>(problem, control) : run_rows<double>(problem, control);
+    const CodesInOrder ordered(problem);
+    SearchResult result = problem.counts_whole() ? run_rows<std::int32_t>(ordered.problem(), control)
+                                                 : run_rows<double>(ordered.problem(), control);
+    ordered.restore(result.trees);
+    return result;
 }
 
 } // namespace omtree

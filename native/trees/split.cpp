@@ -188,22 +188,17 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
     }
     level.exact.assign(partition.n_blocks(), 1);
     std::vector<Count> &by_class = level.by_class;
-    for (int block = 0; block < partition.n_blocks(); ++block) {
+    const auto bound = [&](int block, const double *floor) {
         if (!partition.usable(block)) {
-            continue;
+            return;
         }
         double *values = partition.values(block);
         double least = values[1];
         bool few_leaves = false;
         if (values[1] != infinity && level.most_leaves[block] > 1) {
-            partition.positions(block, level.positions);
-            double floor = 0.0;
-            for (const int position : level.positions) {
-                floor += level.floors[level.present[position]];
-            }
-            if (!problem_.use_bounds || floor < values[1] - shared_.cost.tolerance()) {
+            if (!problem_.use_bounds || *floor < values[1] - shared_.cost.tolerance()) {
                 level.exact[block] = 0;
-                least = floor;
+                least = *floor;
                 few_leaves = problem_.use_bounds && n_classes_ > 2 && shared_.cost.unit();
             }
         }
@@ -211,6 +206,7 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
         if (few_leaves) {
             // So many leaves predict so many classes at most.
             by_class.assign(n_classes_, 0);
+            partition.positions(block, level.positions);
             for (const int position : level.positions) {
                 for (int c = 0; c < n_classes_; ++c) {
                     by_class[c] += level.histogram[level.present[position] * n_classes_ + c];
@@ -225,7 +221,8 @@ template <typename Count> bool Searcher<Count>::begin(Level &level, int feature,
                 sum += static_cast<double>(by_class[n_classes_ - m]);
             }
         }
-    }
+    };
+    sum_blocks(partition, f, level.present, missing, level.floors.data(), 1, level.positions, bound);
     return true;
 }
 
@@ -268,12 +265,21 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
         add_counts(from_left(i), slab + level.present[i] * static_cast<std::size_t>(width), width, from_left(i + 1));
     }
     split(level, feature, budget, upper, out, record, problem_.use_bounds, 1, [&](int child_budget, Values &child) {
-        // Neighbours in the order of the codes are the difference of two sums from the left.
+        // Neighbours in the order of the codes, or all of these but one, are the difference of two sums from the left.
         const int first = level.positions.front();
         const int last = level.positions.back();
+        const std::size_t left_out = last - first + 1 - level.positions.size();
         level.sum.resize(width);
-        if (shared_.subtracts && last - first + 1 == static_cast<int>(level.positions.size())) {
+        if (shared_.subtracts && left_out <= 1) {
             subtract_counts(from_left(last + 1), from_left(first), width, level.sum.data());
+            if (left_out == 1) {
+                int other = first;
+                while (level.positions[other - first] == other) {
+                    ++other;
+                }
+                subtract_counts(level.sum.data(), slab + level.present[other] * static_cast<std::size_t>(width), width,
+                                level.sum.data());
+            }
         } else {
             std::fill(level.sum.begin(), level.sum.end(), Count{0});
             for (const std::uint8_t code : level.codes) {

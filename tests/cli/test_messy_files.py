@@ -194,7 +194,7 @@ def test_a_class_of_new_rows_only(run, tmp_path):
     assert "1 error in 2 rows" in result.out
     assert [line.split() for line in result.out.splitlines()][-1] == ["maybe", "0", "1"]
     assert "1 row is of classes the model does not know (maybe), and count as errors" in result.err
-    assert "1 row without a target are left out" in result.err
+    assert "1 row without a target is left out" in result.err
 
 
 def test_advice_in_words_of_the_command(fails, tmp_path):

@@ -16,6 +16,7 @@ from omtree.data.binning import exact_thresholds
 from omtree.data.build import encode_rows, make_features, make_table
 from omtree.data.columns import read_columns
 from omtree.data.table import UNKNOWN, Feature
+from omtree.deadline import Deadline
 
 
 @st.composite
@@ -336,3 +337,21 @@ def test_very_many_levels_become_groups_along_the_target() -> None:
     assert feature.encode(read_columns(pd.DataFrame({"origin": ["elsewhere"]}))[0]).tolist() == [255]
     kept, _ = make_features(read_columns(frame), target, 0, group_levels=False)
     assert kept[0].n_values == 200
+
+
+def test_supervised_cuts_of_many_rows_go_by_some_of_them_once_the_time_is_up() -> None:
+    """No column is left uncut, not even one with a single odd row; without a limit all rows count."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=20_000)
+    rare = np.zeros(len(x))
+    rare[7] = 1.0
+    columns = read_columns(np.column_stack([x, rare]))
+    y = (x > 0.25).astype(int)
+    y[7] = 1
+    (late, odd), dropped = make_features(columns, y, 2, binning="supervised", deadline=Deadline(0.0))
+    assert not dropped
+    assert odd.thresholds.tolist() == [1.0]
+    # 500 rows of 20,000 leave less than a hundredth between their values here.
+    assert min(abs(late.thresholds - 0.25)) < 0.05
+    (early, _), _ = make_features(columns, y, 2, binning="supervised", deadline=Deadline(None))
+    assert min(abs(early.thresholds - 0.25)) < 0.001

@@ -145,6 +145,11 @@ def test_sums_over_rules_keep_the_root() -> None:
     check(1307011046, "tree", ("Root", "FairnessBudget of accuracy"))
 
 
+def test_monotone_where_a_feature_is_tested_again() -> None:
+    """Brute force knows which codes a branch has whose leaves test its feature again."""
+    check(101692563, "tree", ("Monotone rising", "Recall from 0.4 to 0.7"))
+
+
 @pytest.mark.parametrize("name", [name for name in DEMANDS if name not in ("Order", "Accuracy at_least 0.8")])
 def test_the_data_matter(name: str) -> None:
     """On some of the data above the best tree that meets the constraint is worse than the best of all.

@@ -50,6 +50,33 @@ def test_regression_within_a_depth() -> None:
     assert model.r2_by_leaves_ == pytest.approx(1 - sizes / sizes[0])
 
 
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+def test_regression_of_any_depth(splits: str) -> None:
+    """Without a limit on depth numbers are never predicted worse for the price, and every part adds up."""
+    data, target = load_diabetes(return_X_y=True)
+    options: dict[str, Any] = {"binning": "quantile", "n_bins": 4, "leaf_price": 0.03, "splits": splits}
+    within = OptimalTreeRegressor(max_depth=3, **options).fit(data[:, 2:5], target).certificate_
+    model = OptimalTreeRegressor(max_depth=None, **options).fit(data[:, 2:5], target)
+    free = model.certificate_
+    assert free.status == within.status == "optimal"
+    assert free.value <= within.value * (1 + 1e-9)
+    total = ((target - target.mean()) ** 2).sum()
+    assert free.loss == pytest.approx(((model.predict(data[:, 2:5]) - target) ** 2).sum())
+    assert free.value == pytest.approx(free.loss + 0.03 * total * len(model.rules_))
+    assert model.loss_by_leaves_[0] == pytest.approx(total)
+    assert model.with_leaves(1).certificate_.status == "optimal"
+
+
+def test_fractions_of_weights() -> None:
+    """Weights that are no whole numbers are those of a finer unit: the tree is as good as with these."""
+    weight = np.random.default_rng(0).integers(1, 9, 150)
+    options: dict[str, Any] = {"max_depth": None, "leaf_price": 0.01, "min_samples_leaf": 0.02, "binning": "quantile"}
+    whole = OptimalTreeClassifier(**options).fit(X, Y, sample_weight=weight).certificate_
+    parts = OptimalTreeClassifier(**options).fit(X, Y, sample_weight=weight / 7).certificate_
+    assert parts.status == whole.status == "optimal"
+    assert 7 * parts.value == pytest.approx(whole.value)
+
+
 def test_weights_and_costs_of_any_scale() -> None:
     """Weights times a number, and costs times one, give the same tree."""
     model = fit(max_depth=None, leaf_price=0.01)
@@ -139,7 +166,6 @@ def test_no_limit_on_depth() -> None:
         ({"leaf_price": 0.1, "structure": "rules"}, "leaf_price is for trees"),
         ({"leaf_price": 0.1, "max_leaves": "auto"}, "leave it out, or leaf_price"),
         ({"leaf_price": -0.1}, "leaf_price=-0.1 is not possible"),
-        ({"leaf_price": 0.1, "objective": "gini", "max_depth": None}, "give max_depth a number"),
         ({"leaf_price": 0.1, "constraints": [Monotone("x0", 1)]}, "leaf_price goes with constraints on single rules"),
     ],
 )
@@ -147,6 +173,12 @@ def test_what_does_not_go_together(options: dict[str, Any], said: str) -> None:
     """Limits that contradict each other are refused in a sentence that says what to do."""
     with pytest.raises(ValueError, match=said):
         fit(**options)
+
+
+def test_losses_that_need_a_depth() -> None:
+    """What absolute deviations cost is not told by sums, which trees of any depth are found from."""
+    with pytest.raises(ValueError, match="give max_depth a number"):
+        OptimalTreeRegressor(objective="absolute", leaf_price=0.1, max_depth=None).fit(X, X[:, 0])
 
 
 def test_scores_have_no_prices() -> None:

@@ -18,9 +18,11 @@ from omtree import OptimalSurvivalTree, load
 from omtree.constraints import MinEvents, Monotone, Recall
 from omtree.data.build import encode_rows, make_features
 from omtree.data.columns import read_columns
+from omtree.fit.held_out import mean_loss
 from omtree.model.leaf_differences import leaf_differences
 from omtree.model.survival_curve import SurvivalCurve
 from omtree.model.survival_scores import Censoring, brier_scores, concordance
+from omtree.objectives.hazard import Hazard
 from omtree.sources.lifetimes import Lifetimes
 
 LIMITS = {"max_depth": 2, "max_leaves": 4}
@@ -307,3 +309,26 @@ def test_an_event_of_weight_zero_before_all_others_is_no_trouble():
         model.fit(X, time=times, event=events, sample_weight=np.append(0.0, np.ones(59)))
     without.fit(X[1:], time=times[1:], event=events[1:])
     assert model.certificate_.value == without.certificate_.value
+
+
+def test_sizes_are_compared_by_cautious_risks():
+    """For rows held out a leaf expects one event more than it saw, and one more than usual; the loss is by hand."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 2))
+    time, event = rng.exponential(np.where(X[:, 0] > 0, 1.0, 3.0)) + 0.01, rng.random(120) < 0.6
+    model = OptimalSurvivalTree(max_depth=2).fit(X, time=time, event=event)
+    training, owner = model._bench.training, model.apply(X)
+    lifetimes = training.target.lifetimes
+    risk = np.empty(120)
+    for leaf in range(len(model.rules_)):
+        inside = owner == leaf
+        risk[inside] = (lifetimes.events[inside].sum() + 1) / (lifetimes.exposure[inside].sum() + 1)
+    expected = risk * lifetimes.exposure
+    losses = expected - lifetimes.events - np.log(np.where(lifetimes.events, expected, 1.0))
+    assert mean_loss(Hazard(), model.rules_, owner, training) == pytest.approx(losses.mean())
+    # Without events, a rule of little exposure is near the usual risk, and so is what it costs to be wrong.
+    never = OptimalSurvivalTree(max_depth=1, min_samples_leaf=2).fit(
+        [[0.0]] * 18 + [[1.0]] * 2, time=np.arange(1.0, 21.0), event=[True] * 18 + [False] * 2
+    )
+    assert min(rule.prediction for rule in never.rules_) == 0
+    assert mean_loss(Hazard(), never.rules_, never.apply([[1.0]] * 20), never._bench.training) < 5

@@ -10,7 +10,14 @@ import pandas as pd
 import pytest
 
 import omtree
-from helpers.cut_oracle import Cuttable, best_binary, best_multiway
+from helpers.cut_oracle import (
+    Cuttable,
+    best_binary,
+    best_multiway,
+    best_of_partitions,
+    groups_of_levels,
+    intervals,
+)
 from omtree.data.columns import read_columns
 from omtree.data.table import Feature
 from omtree.engines.trees.all_cuts import CutNode, solve_cuts
@@ -226,6 +233,70 @@ def test_multiway_trees_without_a_proof(kind: str) -> None:
     assert wide.cuts == binary.cuts == "all"
     assert binary.status == "optimal"
     assert wide.bound <= wide.value <= binary.value * (1 + 1e-9)
+    assert (wide.bound > 0.0) == (kind != "squares")
+
+
+@pytest.mark.parametrize("kind", ["missing", "nominal", "both"])
+@pytest.mark.parametrize("seed", range(30))
+def test_multiway_bound_without_one_order(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing cells may join any interval of a multiway tree, levels any group: the bound is at most the optimum over
+    all of them, and the loss no less."""
+    floors = []
+    bound = cut_search.CutSearch.multiway_floor
+    monkeypatch.setattr(cut_search.CutSearch, "multiway_floor", lambda *args: floors.append(bound(*args)) or floors[-1])
+    # As if columns had more values than codes, whose search would prove what this one does not.
+    monkeypatch.setattr(cut_search, "_has_more_values_than_codes", lambda *_: True)
+    rng = np.random.default_rng(700 + seed)
+    n = int(rng.integers(7, 10))
+    x, level = rng.integers(0, 4, n) / 4, rng.integers(0, 3, n)
+    level[:3] = [0, 1, 2]
+    if kind != "nominal":
+        x[rng.random(n) < 0.2] = np.nan
+        x[0] = np.nan
+    labels = rng.integers(0, 2, n)
+    labels[:2] = [0, 1]
+    weight = rng.integers(1, 4, n) if seed % 2 else np.ones(n)
+    other = rng.integers(0, 3, n).astype(float)
+    frame = pd.DataFrame({"x": x, "other": other})
+    ways = [intervals(x), intervals(other)]
+    if kind != "missing":
+        frame["level"] = np.array(["low", "mid", "top"])[level]
+        ways.append(groups_of_levels(level.astype(float)))
+    depth, leaves = [(2, 3), (2, 4), (3, 4)][seed % 3]
+    model = omtree.OptimalTreeClassifier(max_depth=depth, max_leaves=leaves, min_samples_leaf=1, binning="exact")
+    certificate = model.fit(frame, labels, sample_weight=weight).certificate_
+    cost = Cuttable.errors(frame[["x"]].to_numpy().T, labels.tolist(), weight.tolist(), weight.tolist()).cost
+    optimum = best_of_partitions(cost, n, ways, depth, leaves)
+    assert bool(floors) == (certificate.value > 0.0)
+    assert max(floors, default=0.0) <= optimum
+    assert certificate.cuts == "all"
+    assert certificate.bound <= optimum <= certificate.value
+
+
+def test_bound_of_rows_without_missing_cells() -> None:
+    """Few missing cells beside more values than codes: the bound over all cuts is near the loss."""
+    X, y = _wave(400)
+    X[::50, 0] = np.nan
+    model = omtree.OptimalTreeClassifier(max_depth=2, min_samples_leaf=1, binning="exact", time_limit=60).fit(X, y)
+    certificate = model.certificate_
+    assert certificate.cuts == "all"
+    assert certificate.value - 8 <= certificate.bound <= certificate.value
+
+
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+def test_exact_is_no_worse_than_the_default(splits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the search over all cuts finds nothing better than a leaf, the tree is that of the usual cuts or better."""
+    X, y = _wave(300)
+    common = {"max_depth": 3, "splits": splits, "min_samples_leaf": 1, "time_limit": 600}
+
+    def nothing(values: Any, **options: Any) -> Any:
+        return solve_cuts(values, **{**options, "work": 0.0})
+
+    monkeypatch.setattr(cut_search, "solve_cuts", nothing)
+    default = omtree.OptimalTreeClassifier(**common).fit(X, y).certificate_
+    exact = omtree.OptimalTreeClassifier(binning="exact", **common).fit(X, y).certificate_
+    assert exact.value <= default.value
+    assert exact.bound <= exact.value
 
 
 def test_balanced_errors_over_all_cuts() -> None:

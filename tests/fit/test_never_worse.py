@@ -96,6 +96,24 @@ def test_more_leaves_more_children_and_finer_cuts_are_no_worse(number: bool, see
     assert _loss(number, frame, target, splits="binary", binning="exact", **options) <= finer * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("number", "less", "more"),
+    [
+        (True, {"max_depth": 3, "min_samples_leaf": 8}, {"max_depth": 4}),
+        (True, {"max_depth": 3, "n_bins": 4}, {"binning": "exact"}),
+        (False, {"max_depth": 3}, {"n_bins": 24}),
+        (True, {"max_depth": 3, "max_leaves": 5}, {"max_leaves": 8}),
+        (False, {"max_depth": 4, "max_leaves": 9, "splits": "binary"}, {"splits": "multiway"}),
+    ],
+)
+def test_more_of_anything_within_the_same_time(number: bool, less: dict[str, Any], more: dict[str, Any]) -> None:
+    """Searches that do not end by far start from what the smaller problem gives, which ends in a part of the time."""
+    frame, target = _table(33, number, 250)
+    smaller = _loss(number, frame, target, **less)
+    larger = _loss(number, frame, target, **{"time_limit": 6.0, **less, **more})
+    assert larger <= smaller * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("support", [1, 12])
 @pytest.mark.parametrize("number", [False, True])

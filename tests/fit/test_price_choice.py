@@ -147,7 +147,6 @@ def test_limits_and_constraints_on_rules() -> None:
         ({"objective": "f1", "positive": 1}, "F1 does not add up over leaves"),
         ({"constraints": [Recall(1, at_least=0.5)]}, "max_leaves='auto' chooses a size under any"),
         ({"leaf_price": "Auto"}, "use 'auto' or a fraction"),
-        ({"max_depth": None, "objective": "gini"}, "give max_depth a number"),
     ],
 )
 def test_refused(options: dict[str, Any], words: str) -> None:

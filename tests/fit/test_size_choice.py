@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -368,3 +369,50 @@ def test_one_leaf_needs_no_cuts() -> None:
     model = OptimalTreeClassifier(max_depth=3, max_leaves="auto").fit(X, y)
     assert len(model.rules_) == 1
     assert "over any cut points" in str(model.certificate_)
+
+
+@pytest.fixture
+def stopped_at_depth_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches of depth 3 know their largest tree when they are stopped, and of smaller ones a single leaf."""
+    search = TreeSolver._search
+
+    def stopped(self: TreeSolver, problem: Any, deadline: Any, *, every_size: bool) -> Any:
+        found = search(self, problem, deadline, every_size=True)
+        if problem.max_depth < 3:
+            return found
+        smaller = len(found.trees) - 1
+        trees = [found.trees[0]] * smaller + [found.trees[-1]]
+        losses = np.append(np.full(smaller, found.losses[0]), found.losses[-1])
+        return replace(found, trees=trees, losses=losses, status="time_limit", bound=0.0)
+
+    monkeypatch.setattr(TreeSolver, "_search", stopped)
+
+
+@pytest.mark.usefixtures("stopped_at_depth_three")
+def test_a_search_that_was_stopped_knows_small_trees() -> None:
+    """No size is worse than the largest tree without its weakest branches, though the search knew no tree of it."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = OptimalTreeClassifier(max_depth=3, binning="quantile", n_bins=4).fit(X[:, :5], y)
+    losses = model.loss_by_leaves_
+    assert (np.diff(losses) <= 0).all()
+    assert losses[4] < losses[0] / 2
+    for leaves in range(1, 9):
+        smaller = model.with_leaves(leaves)
+        assert len(smaller.rules_) <= leaves
+        assert np.count_nonzero(smaller.predict(X[:, :5]) != y) == losses[leaves - 1]
+
+
+@pytest.mark.usefixtures("stopped_at_depth_three")
+def test_folds_that_were_stopped_judge_small_trees() -> None:
+    """Sizes are compared by trees no worse than the best ones of less depth, which are found where time is short."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :5]
+    fixed: dict[str, Any] = {"binning": "quantile", "n_bins": 4}
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    model = OptimalTreeClassifier(max_depth=3, max_leaves="auto", cv=folds, **fixed).fit(X, y)
+    for leaves in range(1, 8):
+        errors = []
+        for train, _ in folds:
+            shallow = OptimalTreeClassifier(max_depth=2, max_leaves=leaves, **fixed).fit(X[train], y[train])
+            errors.append(shallow.certificate_.value / len(train))
+        assert model.cv_results_["mean_train_loss"][leaves - 1] <= np.mean(errors) + 1e-12

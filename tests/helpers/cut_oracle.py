@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +78,106 @@ def best_multiway(data: Cuttable, depth: int, leaves: int) -> float:
         return found
 
     return best(tuple(range(data.views.shape[1])), depth, leaves)
+
+
+def best_multiway_of_boxes(
+    views: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64],
+    depth: int,
+    leaves: int,
+) -> float:
+    """The same for errors over two views of a few whole numbers: boxes of them are nodes, so rows may be many."""
+    sizes = [int(view.max()) + 1 for view in views]
+    cells = np.zeros((*sizes, int(labels.max()) + 1))
+    np.add.at(cells, (views[0], views[1], labels), weights)
+
+    @functools.cache
+    def best(box: tuple[tuple[int, int], tuple[int, int]], depth: int) -> npt.NDArray[np.float64]:
+        """By leaves at most: none, one, ..."""
+        (a, b), (c, d) = box
+        counts = cells[a:b, c:d].sum(axis=(0, 1))
+        found = np.full(leaves + 1, counts.sum() - counts.max())
+        found[0] = math.inf
+        for side in (0, 1) if depth > 0 and found[1] > 0 else ():
+            low, high = box[side]
+            # The least for the values below each one, by the leaves used.
+            least = {low: np.zeros(leaves + 1)}
+            for end in range(low + 1, high + 1):
+                least[end] = np.full(leaves + 1, math.inf)
+                for start in range(low, end) if high > low + 1 else ():
+                    if (start, end) == (low, high):
+                        continue
+                    part = best((box[0], (start, end)) if side else ((start, end), box[1]), depth - 1)
+                    for own in range(1, leaves + 1):
+                        more = least[start][: leaves + 1 - own] + part[own]
+                        least[end][own:] = np.minimum(least[end][own:], more)
+            found = np.minimum(found, least[high])
+        return found
+
+    return float(best(((0, sizes[0]), (0, sizes[1])), depth)[leaves])
+
+
+Partitions = Callable[[Rows], Iterator[list[Rows]]]
+
+
+def intervals(view: npt.NDArray[np.float64]) -> Partitions:
+    """The ways to part rows into intervals of a view, whose missing cells (NaN) join any of them or stand alone."""
+
+    def partitions(rows: Rows) -> Iterator[list[Rows]]:
+        values = sorted({view[row] for row in rows if not math.isnan(view[row])})
+        absent = tuple(row for row in rows if math.isnan(view[row]))
+        for cuts in itertools.product([False, True], repeat=max(0, len(values) - 1)):
+            number = dict(zip(values, itertools.accumulate((False, *cuts)), strict=False))
+            parts = [
+                tuple(row for row in rows if number.get(view[row]) == part)
+                for part in range(sum(cuts) + 1 if values else 0)
+            ]
+            if not absent:
+                yield parts
+                continue
+            yield [*parts, absent]
+            for i, part in enumerate(parts):
+                yield [*parts[:i], part + absent, *parts[i + 1 :]]
+
+    return partitions
+
+
+def groups_of_levels(view: npt.NDArray[np.float64]) -> Partitions:
+    """The ways to part rows into groups of the values of a view."""
+
+    def partitions(rows: Rows) -> Iterator[list[Rows]]:
+        values = sorted({view[row] for row in rows})
+        for numbers in itertools.product(range(len(values)), repeat=len(values)):
+            groups = [[value for value, own in zip(values, numbers, strict=True) if own == g] for g in set(numbers)]
+            yield [tuple(row for row in rows if view[row] in group) for group in groups]
+
+    return partitions
+
+
+def best_of_partitions(cost: Callable[[Rows], float], n: int, ways: list[Partitions], depth: int, leaves: int) -> float:
+    """The least loss of a tree whose nodes part their rows in one of these ways."""
+
+    @functools.cache
+    def best(rows: Rows, depth: int, leaves: int) -> float:
+        found = cost(rows)
+        if depth == 0 or leaves == 1 or found == 0.0:
+            return found
+        for partitions in ways:
+            for parts in partitions(rows):
+                if not 2 <= len(parts) <= leaves:
+                    continue
+                least = [0.0] + [math.inf] * leaves
+                for part in parts:
+                    own = tuple(sorted(part))
+                    least = [
+                        min((least[used - s] + best(own, depth - 1, s) for s in range(1, used + 1)), default=math.inf)
+                        for used in range(leaves + 1)
+                    ]
+                found = min(found, *least)
+        return found
+
+    return best(tuple(range(n)), depth, leaves)
 
 
 def best_binary(data: Cuttable, depth: int, leaves: int, support: float) -> float:

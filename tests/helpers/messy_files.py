@@ -199,6 +199,16 @@ MESSY: dict[str, Messy] = {
         {"a": "nominal", **N},
         ("the first 3 lines of", "are left out: the names of the columns stand below"),
     ),
+    "titles padded by a spreadsheet": Messy(
+        "Customers of the north branch,,\n,,\n" + lines({"a": one_of("red", "blue")}),
+        {"a": "nominal", **N},
+        ("the first 2 lines of", "are left out: the names of the columns stand below"),
+    ),
+    "titles in a single line": Messy(
+        "Customers;;\n" + lines({"a": one_of("red", "blue")}, ";"),
+        {"a": "nominal", **N},
+        ("the first line of", "is left out: the names of the columns stand below"),
+    ),
     "line ends of windows": Messy(lines({"a": one_of("rot", "grün")}).replace("\n", "\r\n"), {"a": "nominal", **N}),
     "line breaks in cells": Messy(lines({"a": one_of("two\nlines", "one")}), {"a": "nominal", **N}),
     "umlauts in names": Messy(lines({"größe": one_of("S", "L", "über")}), {"größe": "nominal", **N}),

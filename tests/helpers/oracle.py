@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -314,7 +314,25 @@ def best_trees_of_any_depth(
     A feature may be split again further down, also into more than two parts.
     """
     row_costs = counts @ costs
-    weight = counts.sum(axis=1)
+    return best_trees_by_leaf(
+        codes,
+        counts.sum(axis=1),
+        features,
+        lambda rows: float(row_costs[rows].sum(axis=0).min()),
+        min_support,
+        splits,
+    )
+
+
+def best_trees_by_leaf(
+    codes: np.ndarray,
+    weight: np.ndarray,
+    features: Sequence[Feature],
+    leaf: Callable[[np.ndarray], float],
+    min_support: float,
+    splits: str = "multiway",
+) -> list[float]:
+    """The same for any loss, told by what rows cost as one leaf."""
     most = codes.shape[1]
     solved: dict[bytes, list[float]] = {}
 
@@ -322,7 +340,7 @@ def best_trees_of_any_depth(
         if rows.tobytes() in solved:
             return solved[rows.tobytes()]
         enough = weight[rows].sum() >= min_support - TOLERANCE
-        best = [float(row_costs[rows].sum(axis=0).min()) if enough else math.inf] * most
+        best = [leaf(rows) if enough else math.inf] * most
         for position, feature in enumerate(features):
             here = codes[position, rows]
             present = frozenset(here.tolist())

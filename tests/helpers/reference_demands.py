@@ -343,20 +343,63 @@ def _completed(
         yield [(above, leaves[0][1])]
         return
     feature = leaves[0][0].path[place]
-    parts = sorted({leaf.conditions[feature] for leaf, _ in leaves}, key=sorted)
-    absent = sorted(set(range(w.coded.features[feature].n_codes)) - set().union(*parts))
-    below = {part: [(leaf, label) for leaf, label in leaves if leaf.conditions[feature] == part] for part in parts}
-    for owners in itertools.product(range(len(parts)), repeat=len(absent)):
-        wide = [
-            part | {code for code, owner in zip(absent, owners, strict=True) if owner == i}
-            for i, part in enumerate(parts)
-        ]
-        each = [
-            list(_completed(w, below[part], place + 1, {**above, feature: codes}))
-            for part, codes in zip(parts, wide, strict=True)
-        ]
-        for chosen in itertools.product(*each):
-            yield [box for boxes in chosen for box in boxes]
+    arriving = above.get(feature, frozenset(range(w.coded.features[feature].n_codes)))
+    for branches in _branches(leaves, feature, place):
+        parts = [frozenset().union(*(leaf.conditions[feature] for leaf, _ in branch)) for branch in branches]
+        absent = sorted(arriving.difference(*parts))
+        for owners in itertools.product(range(len(parts)), repeat=len(absent)):
+            wide = [
+                part | {code for code, owner in zip(absent, owners, strict=True) if owner == i}
+                for i, part in enumerate(parts)
+            ]
+            each = [
+                list(_completed(w, branch, place + 1, {**above, feature: codes}))
+                for branch, codes in zip(branches, wide, strict=True)
+            ]
+            for chosen in itertools.product(*each):
+                yield [box for boxes in chosen for box in boxes]
+
+
+def _branches(leaves: list[tuple[Leaf, Any]], feature: int, place: int) -> Iterator[list[list[tuple[Leaf, Any]]]]:
+    """The ways to share leaves among the branches of a node that tests this feature.
+
+    A leaf that does not test it again has the codes of its branch. Of one that does, only a part of them is known: it
+    is in the branch that holds these, or together with others in one that only such leaves are in.
+    """
+    whole: dict[frozenset[int], list[tuple[Leaf, Any]]] = {}
+    loose: dict[frozenset[int], list[tuple[Leaf, Any]]] = {}
+    for leaf, label in leaves:
+        again = feature in leaf.path[place + 1 :]
+        (loose if again else whole).setdefault(leaf.conditions[feature], []).append((leaf, label))
+    for codes in list(loose):
+        holder = next((part for part in whole if codes <= part), None)
+        if holder is not None:
+            whole[holder] = whole[holder] + loose.pop(codes)
+    for shares in _shared_out(list(loose.values())):
+        # One branch splits nothing, no code is in two of them, and below each is one leaf or one test.
+        branches = [*whole.values(), *shares]
+        codes = [frozenset().union(*(leaf.conditions[feature] for leaf, _ in branch)) for branch in branches]
+        below = [{leaf.path[place + 1 : place + 2] for leaf, _ in branch} for branch in branches]
+        if (
+            len(branches) > 1
+            and sum(map(len, codes)) == len(frozenset().union(*codes))
+            and all(
+                len(tests) == 1 and (len(b) == 1 or () not in tests) for b, tests in zip(branches, below, strict=True)
+            )
+        ):
+            yield branches
+
+
+def _shared_out(groups: list[list[Any]]) -> Iterator[list[list[Any]]]:
+    """All ways to put groups together, each in one place."""
+    if not groups:
+        yield []
+        return
+    first, *others = groups
+    for rest in _shared_out(others):
+        yield [first, *rest]
+        for i in range(len(rest)):
+            yield [*rest[:i], first + rest[i], *rest[i + 1 :]]
 
 
 def _rises(w: World, boxes: list[tuple[dict[int, frozenset[int]], Any]], position: int, direction: int) -> bool:

@@ -332,6 +332,12 @@ def test_it_prints(open_report: Any) -> None:
     assert page.locator("#leaf-table").is_visible()
     assert page.locator("[data-leaf]").first.is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    # What the leading figures mean, such as their intervals, is on paper, too; buttons are not.
+    assert all(hint.is_visible() for hint in page.locator(".leads .hint").all())
+    assert page.locator("main button:visible").count() == page.locator("#leaf-table th button").count()
+    # A4 less its margins.
+    page.set_viewport_size({"width": 688, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
 
 
 def test_it_reads_without_a_script(chromium: Any, tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ def sample(size: int, seed: int = 0) -> list[Case]:
         Case((250, 2_000), {"binning": "exact", "max_depth": 3}),
         Case((2_000, 2_000), {"structure": "rules", "max_depth": 10}, kind="flags"),
         Case((2_000, 2_000), {"splits": "multiway", "max_depth": 3}, constraint="Requires"),
+        Case((20_000, 500), {"binning": "supervised", "max_depth": 3}),
+        Case((200_000, 15), {"splits": "binary", "max_depth": 10}, kind="mixed"),
     ]
     everything = list(every_case())
     chosen = np.random.default_rng(seed).choice(len(everything), size, replace=False)

@@ -224,6 +224,85 @@ def test_labels(opened):
     assert page.locator("#node b").inner_text()
 
 
+CONTROLS = {"button", "link", "slider", "checkbox", "combobox", "textbox", "spinbutton", "DisclosureTriangle"}
+
+
+def spoken(window):
+    """What the browser tells a screen reader: role, name, value and properties of everything that is not left out."""
+    session = window.context.new_cdp_session(window.page)
+    session.send("Accessibility.enable")
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    by_id = {node["nodeId"]: node for node in nodes}
+
+    def facts(node):
+        found = {each["name"]: each["value"].get("value") for each in node.get("properties", [])}
+        above = by_id.get(node.get("parentId"))
+        while above is not None and above.get("ignored"):
+            above = by_id.get(above.get("parentId"))
+        return {
+            "role": node["role"]["value"],
+            "name": node.get("name", {}).get("value", ""),
+            "inside": "" if above is None else above["role"]["value"],
+            **{key: found[key] for key in ("live", "level", "valuetext", "focusable", "disabled") if key in found},
+        }
+
+    return [facts(node) for node in nodes if not node.get("ignored")]
+
+
+def test_what_a_screen_reader_is_told(opened):
+    """Landmarks, headings, named controls with values in words, the tree as buttons, and changes told by themselves."""
+    window = opened()
+    page = window.page
+    said = spoken(window)
+    roles = [each["role"] for each in said]
+    assert all(each["name"] for each in said if each["role"] in CONTROLS | {"image", "region", "toolbar"})
+    assert roles.count("main") == roles.count("banner") == roles.count("contentinfo") == 1
+    levels = [each["level"] for each in said if each["role"] == "heading"]
+    assert levels.count(1) == 1
+    assert set(levels) == {1, 2, 3}
+    regions = [each["name"] for each in said if each["role"] == "region"]
+    assert regions == ["What is asked", "The tree", "What to expect", "What is proven", "History", "Save"]
+    # The nodes of the tree are buttons in a group, since nothing inside a picture is spoken; small pictures have words.
+    nodes = [each for each in said if each["role"] == "button" and ": a" in each["name"]]
+    tree = [each for each in nodes if "asks about" in each["name"] or "answer" in each["name"]]
+    assert len(tree) == page.locator("#stage [data-node],#stage [data-leaf]").count()
+    assert all(each["inside"] != "image" for each in tree)
+    assert not any(each["role"] == "group" and "predicts" in each["name"] for each in said)
+    values = [page.get_attribute(f"#{name}", "aria-valuetext") for name in ("depth", "leaves", "support")]
+    assert values[2].endswith("of the rows")
+    assert all(values)
+    # A new tree is told without being asked for, and so is a fault.
+    assert page.get_attribute("#status", "aria-live") == "polite"
+    assert page.get_attribute("#fault", "role") == "alert"
+    before = page.inner_text("#status")
+    window.moved(lambda: window.slide("support", 20))
+    assert page.inner_text("#status") not in ("", before)
+
+
+def test_the_order_of_the_tab_key(opened):
+    """From wishes to the tree to what is known of it, as on the screen; every control once, and none is a trap."""
+    page = opened().page
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll("a,button,input,select,summary,[tabindex='0']")]
+             .filter((e) => e.checkVisibility() && !e.disabled && !e.closest("dialog") && e.tabIndex >= 0)
+             .map((e) => e.id || e.getAttribute("aria-label") || e.textContent.trim())"""
+    )
+    page.evaluate("() => document.body.focus()")
+    order = []
+    for _ in wanted:
+        page.keyboard.press("Tab")
+        order.append(
+            page.evaluate(
+                """() => { const e = document.activeElement;
+                     return e.id || e.getAttribute("aria-label") || e.textContent.trim(); }"""
+            )
+        )
+        assert page.evaluate("() => document.activeElement.matches(':focus-visible')")
+    assert order == wanted
+    areas = page.evaluate("() => ['asked', 'tree', 'history'].map((id) => document.getElementById(id).offsetLeft)")
+    assert areas == sorted(areas)
+
+
 def test_with_the_keyboard_alone(opened):
     """A question is ended with the keyboard, which stays at that node; a column never asked about is kept nowhere."""
     window = opened()

@@ -2,360 +2,269 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace omtree {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr int first_points = 8; ///< of a grid
-constexpr std::size_t halved_at_once = 4;
-
-/// A split of a view into intervals that is known exactly.
-struct Pieces {
-    std::vector<std::size_t> points; ///< both ends included
-    std::vector<int> leaves;
-};
-
-/// The best way from the first to the last point over intervals whose loss is
-/// known.
-double best_known(const ViewGrid &grid, int leaves, Pieces &pieces) {
-    const std::size_t n = grid.points.size();
-    struct Came {
-        std::size_t from = 0;
-        int leaves = 0;
-    };
-    LossByLeaves none;
-    none.fill(infinity);
-    std::vector<LossByLeaves> best(n, none);
-    std::vector<std::array<Came, max_parts + 1>> came(n);
-    best[0].fill(0.0);
-    for (std::size_t to = 1; to < n; ++to) {
-        for (std::size_t from = 0; from < to; ++from) {
-            const std::uint16_t exact = grid.exact[grid.at(from, to)];
-            if (exact == 0) {
-                continue;
-            }
-            const LossByLeaves &loss = grid.lower[grid.at(from, to)];
-            for (int own = 1; own < leaves; ++own) {
-                for (int before = 0; (exact >> own & 1) && before + own <= leaves; ++before) {
-                    if (best[from][before] + loss[own] < best[to][before + own]) {
-                        best[to][before + own] = best[from][before] + loss[own];
-                        came[to][before + own] = {from, own};
-                    }
-                }
-            }
-        }
-    }
-    // Entries of inner points are for exactly so many leaves.
-    int used = 0;
-    for (int l = 1; l <= leaves; ++l) {
-        used = best[n - 1][l] < (used == 0 ? infinity : best[n - 1][used]) ? l : used;
-    }
-    if (used == 0) {
-        return infinity;
-    }
-    pieces = {{n - 1}, {}};
-    int left = used;
-    for (std::size_t at = n - 1; at > 0;) {
-        const Came step = came[at][left];
-        pieces.points.push_back(step.from);
-        pieces.leaves.push_back(step.leaves);
-        at = step.from;
-        left -= step.leaves;
-    }
-    std::reverse(pieces.points.begin(), pieces.points.end());
-    std::reverse(pieces.leaves.begin(), pieces.leaves.end());
-    return best[n - 1][used];
-}
+/// Points of a first grid; there are more where nodes of many rows are to be evaluated between them.
+constexpr int first_points = 8, most_first_points = 64, rows_a_point = 160;
+/// What the last split costs with so many leaves is found along with its neighbours'.
+constexpr int leaves_of_one_split = 2;
+/// How often rows are walked along before ways are compared again: so many times where there are few of them.
+constexpr std::size_t rows_of_more_sweeps = 1500, most_sweeps = 4;
+/// Fewer rows are not looked at in halves first.
+constexpr int least_rows_of_halves = 64;
 
 } // namespace
 
-WideNode::WideNode(WideContext &context, CutRows rows, int depth, int max_leaves)
-    : context_(context), rows_(std::move(rows)), depth_(depth), max_leaves_(max_leaves) {
-    const std::size_t n_views = context.ranks.of_row.size();
-    lower_[1] = context.losses.leaf(rows_.order(0));
-    exact_[1] = true;
-    open_.fill(1);
-    floors_.assign(n_views, LossByLeaves{});
-    grids_.resize(n_views);
-    if (lower_[1] <= context.tolerance) {
-        exact_.fill(true);
+WideNode::WideNode(WideContext &context, CutRows rows, int depth, int leaves, FloorsByView floors)
+    : context_(context), rows_(std::move(rows)), depth_(depth), leaves_(leaves),
+      leaf_(context.losses.leaf(rows_.order(0))), floors_(std::move(floors)), branches_(floors_.size()) {}
+
+LossByLeaves WideNode::bounds() const {
+    LossByLeaves found;
+    found.fill(exact_ ? limit_ : 0.0);
+    for (int l = 1; l <= leaves_; ++l) {
+        double least = leaf_;
+        for (const LossByLeaves &of_view : floors_) {
+            least = std::min(least, of_view[l]);
+        }
+        found[l] = l == 1 ? leaf_ : exact_ ? std::max(limit_, least) : least;
+    }
+    if (exact_) {
+        found[leaves_] = limit_;
+    }
+    return found;
+}
+
+void WideNode::search(double cutoff, const std::function<void(double)> &progress) {
+    limit_ = std::min(leaf_, cutoff);
+    while (leaf_ > context_.tolerance && leaves_ > 1) {
+        std::size_t next = 0;
+        for (std::size_t view = 1; view < floors_.size(); ++view) {
+            next = floors_[view][leaves_] < floors_[next][leaves_] ? view : next;
+        }
+        const double bound = floors_[next][leaves_];
+        progress(std::min(bound, leaf_));
+        if (bound >= limit_ - context_.tolerance) {
+            break;
+        }
+        context_.check();
+        step(next);
+    }
+    exact_ = limit_ < cutoff - context_.tolerance || limit_ == leaf_;
+}
+
+void WideNode::open(std::size_t view) {
+    std::vector<int> cuts;
+    const std::span<const std::uint32_t> order = rows_.order(view);
+    const std::vector<std::uint32_t> &rank = context_.ranks.of_row[view];
+    for (std::size_t place = 1; place < order.size(); ++place) {
+        if (rank[order[place - 1]] != rank[order[place]]) {
+            cuts.push_back(static_cast<int>(place));
+        }
+    }
+    const double per_row = context_.losses.most_per_row();
+    const int n_rows = static_cast<int>(order.size());
+    branches_[view].grid = std::make_unique<ViewGrid>(
+        std::move(cuts), n_rows,
+        depth_ == 2 ? first_points : std::clamp(n_rows / rows_a_point, first_points, most_first_points),
+        [per_row](int place) { return per_row * place; });
+}
+
+void WideNode::step(std::size_t view) {
+    if (!branches_[view].grid) {
+        open(view);
+    }
+    ViewGrid &grid = *branches_[view].grid;
+    improve(view);
+    const LossByLeaves least = grid.least(leaves_);
+    // Ways compare all pairs of points, which takes about as long as walking so many rows.
+    context_.losses.work += static_cast<double>(grid.size() * grid.size() * leaves_) / 4.0;
+    for (int l = 1; l <= leaves_; ++l) {
+        floors_[view][l] = std::max(floors_[view][l], least[l]);
+    }
+    if (least[leaves_] >= limit_ - context_.tolerance) {
+        return;
+    }
+    const Way way = grid.cheapest(leaves_);
+    std::vector<Part> open;
+    for (const Part &part : way.parts) {
+        if (!grid.exact(part)) {
+            open.push_back(part);
+        }
+    }
+    if (open.empty()) {
+        grid.halve(way.cells);
+    } else {
+        evaluate(view, open, least[leaves_]);
     }
 }
 
-double WideNode::bound_of(int leaves) const {
-    double least = infinity;
-    for (const LossByLeaves &of_view : floors_) {
-        least = std::min(least, of_view[leaves]);
+void WideNode::improve(std::size_t view) {
+    Branch &branch = branches_[view];
+    std::vector<Part> parts;
+    const double value = branch.grid->best_known(leaves_, parts);
+    if (value >= limit_ - context_.tolerance) {
+        return;
     }
-    return least;
-}
-
-/// The least that ways from the first point to each point or cell cost, by the
-/// leaves used at most.
-void WideNode::forward(const ViewGrid &grid, int leaves) {
-    LossByLeaves none;
-    none.fill(infinity);
-    before_.assign(active_.size(), none);
-    before_[0].fill(0.0);
-    for (std::size_t y = 1; y < active_.size(); ++y) {
-        LossByLeaves &here = before_[y];
-        const std::size_t to = active_[y] / 2;
-        for (std::size_t x = 0; x < y; ++x) {
-            const std::size_t from = (active_[x] + 1) / 2;
-            const LossByLeaves &there = before_[x];
-            if (from >= to) {
-                for (int k = 0; k < leaves; ++k) {
-                    here[k + 1] = std::min(here[k + 1], there[k]);
-                }
-                continue;
-            }
-            const LossByLeaves &loss = grid.lower[grid.at(from, to)];
-            for (int own = 1; own < leaves; ++own) {
-                for (int k = 0; k + own <= leaves; ++k) {
-                    here[k + own] = std::min(here[k + own], there[k] + loss[own]);
-                }
-            }
+    limit_ = value;
+    const auto child = [&](const Part &part) {
+        if (depth_ == 2 || part.leaves <= leaves_of_one_split) {
+            return WideTree{nullptr, part.leaves};
         }
-        for (int k = 1; k <= leaves; ++k) {
-            here[k] = std::min(here[k], here[k - 1]);
-        }
-    }
-}
-
-/// The same from each point or cell to the last point.
-void WideNode::backward(const ViewGrid &grid, int leaves) {
-    LossByLeaves none;
-    none.fill(infinity);
-    after_.assign(active_.size(), none);
-    after_.back().fill(0.0);
-    for (std::size_t x = active_.size() - 1; x-- > 0;) {
-        LossByLeaves &here = after_[x];
-        const std::size_t from = (active_[x] + 1) / 2;
-        for (std::size_t y = x + 1; y < active_.size(); ++y) {
-            const std::size_t to = active_[y] / 2;
-            const LossByLeaves &there = after_[y];
-            if (from >= to) {
-                for (int k = 0; k < leaves; ++k) {
-                    here[k + 1] = std::min(here[k + 1], there[k]);
-                }
-                continue;
-            }
-            const LossByLeaves &loss = grid.lower[grid.at(from, to)];
-            for (int own = 1; own < leaves; ++own) {
-                for (int k = 0; k + own <= leaves; ++k) {
-                    here[k + own] = std::min(here[k + own], there[k] + loss[own]);
-                }
-            }
-        }
-        for (int k = 1; k <= leaves; ++k) {
-            here[k] = std::min(here[k], here[k - 1]);
-        }
-    }
-}
-
-WideNode::Step WideNode::step(std::size_t view, int leaves, double &limit) {
-    context_.check();
-    if (!grids_[view]) {
-        grids_[view] = std::make_unique<ViewGrid>();
-        std::vector<int> cuts;
-        const std::span<const std::uint32_t> order = rows_.order(view);
-        const std::vector<std::uint32_t> &rank = context_.ranks.of_row[view];
-        for (std::size_t place = 1; place < order.size(); ++place) {
-            if (rank[order[place - 1]] != rank[order[place]]) {
-                cuts.push_back(static_cast<int>(place));
-            }
-        }
-        grids_[view]->start(std::move(cuts), static_cast<int>(order.size()), first_points);
-    }
-    ViewGrid &grid = *grids_[view];
-    active_.clear();
-    for (std::size_t i = 0; i < grid.dead.size(); ++i) {
-        if (i % 2 == 1 && !grid.dead[i] && !grid.has_cut_inside(i / 2)) {
-            grid.dead[i] = 1;
-        }
-        if (!grid.dead[i]) {
-            active_.push_back(static_cast<int>(i));
-        }
-    }
-    // Both passes compare all pairs, which takes about as long as walking so many rows.
-    context_.losses.work += static_cast<double>(active_.size() * active_.size() * leaves);
-    forward(grid, leaves);
-    const double bound = before_.back()[leaves];
-    if (bound >= limit - context_.tolerance) {
-        return {bound, true};
-    }
-    if (improve(grid, view, leaves, limit) && bound >= limit - context_.tolerance) {
-        return {bound, true};
-    }
-    backward(grid, leaves);
-    const bool more = evaluate(grid, view, leaves, limit) || halve(grid, leaves, limit);
-    return {bound, !more};
-}
-
-bool WideNode::improve(ViewGrid &grid, std::size_t view, int leaves, double &limit) {
-    Pieces pieces;
-    const double value = best_known(grid, leaves, pieces);
-    if (value >= limit - context_.tolerance) {
-        return false;
-    }
-    limit = value;
-    const std::size_t n_pieces = pieces.leaves.size();
-    const auto child = [&](std::size_t i) -> std::shared_ptr<const WideShape> {
-        if (depth_ == 2) {
-            return nullptr;
-        }
-        const WideNode &node = *grid.children.at({grid.points[pieces.points[i]], grid.points[pieces.points[i + 1]]});
-        return node.shape(pieces.leaves[i]);
+        return branch.trees.at({branch.grid->place(part.from), branch.grid->place(part.to), part.leaves});
     };
-    const auto open = [&](std::size_t i) {
-        if (depth_ == 2) {
-            return pieces.leaves[i];
-        }
-        const WideNode &node = *grid.children.at({grid.points[pieces.points[i]], grid.points[pieces.points[i + 1]]});
-        return node.open(pieces.leaves[i]);
-    };
-    if (n_pieces == 1) {
-        shapes_[leaves] = child(0);
-        open_[leaves] = open(0);
-        return true;
+    if (parts.size() == 1) {
+        tree_ = child(parts[0]);
+        return;
     }
     auto shape = std::make_shared<WideShape>();
     shape->view = static_cast<int>(view);
     const std::span<const std::uint32_t> order = rows_.order(view);
-    for (std::size_t i = 0; i < n_pieces; ++i) {
-        if (i > 0) {
-            shape->below.push_back(context_.ranks.of_row[view][order[grid.points[pieces.points[i]] - 1]]);
+    for (const Part &part : parts) {
+        if (part.from > 0) {
+            shape->below.push_back(context_.ranks.of_row[view][order[branch.grid->place(part.from) - 1]]);
         }
-        shape->children.push_back(child(i));
-        shape->open.push_back(open(i));
+        shape->children.push_back(child(part));
     }
-    shapes_[leaves] = std::move(shape);
-    open_[leaves] = 1;
-    return true;
+    tree_ = {std::move(shape), 1};
 }
 
-bool WideNode::evaluate(ViewGrid &grid, std::size_t view, int leaves, double limit) {
-    for (std::size_t x = 1; x + 1 < active_.size(); ++x) {
-        double through = infinity;
-        for (int k = 0; k <= leaves; ++k) {
-            through = std::min(through, before_[x][k] + after_[x][leaves - k]);
-        }
-        grid.dead[active_[x]] = through >= limit - context_.tolerance;
+void WideNode::evaluate(std::size_t view, const std::vector<Part> &parts, double cost) {
+    if (depth_ == 2) {
+        sweep(view, parts, leaves_ - 1);
+        return;
     }
-    struct Candidate {
-        double through;
-        int width;
-        std::size_t from, to;
-        int leaves;
-    };
-    std::vector<Candidate> found;
-    for (std::size_t x = 0; x < active_.size(); ++x) {
-        for (std::size_t y = x + 1; y < active_.size() && !grid.dead[active_[x]]; ++y) {
-            const std::size_t from = (active_[x] + 1) / 2;
-            const std::size_t to = active_[y] / 2;
-            if (grid.dead[active_[y]] || from >= to) {
-                continue;
-            }
-            Candidate best{infinity, grid.points[to] - grid.points[from], from, to, 0};
-            for (int own = 1; own < leaves; ++own) {
-                if (grid.is_exact(from, to, own)) {
-                    continue;
-                }
-                double around = infinity;
-                for (int k = 0; k + own <= leaves; ++k) {
-                    around = std::min(around, before_[x][k] + after_[y][leaves - k - own]);
-                }
-                const double through = around + grid.lower[grid.at(from, to)][own];
-                if (through < best.through) {
-                    best.through = through;
-                    best.leaves = own;
-                }
-            }
-            if (best.through < limit - context_.tolerance) {
-                found.push_back(best);
-            }
-        }
+    std::vector<Part> last;
+    std::vector<Part> deeper;
+    for (const Part &part : parts) {
+        (part.leaves <= leaves_of_one_split ? last : deeper).push_back(part);
     }
-    if (found.empty()) {
-        return false;
+    if (!last.empty()) {
+        sweep(view, last, leaves_of_one_split);
+        return;
     }
-    std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
-        return a.through != b.through ? a.through < b.through
-               : a.width != b.width   ? a.width > b.width
-                                      : std::pair(a.from, a.to) < std::pair(b.from, b.to);
+    const ViewGrid &grid = *branches_[view].grid;
+    std::sort(deeper.begin(), deeper.end(), [&](const Part &a, const Part &b) {
+        return grid.place(a.to) - grid.place(a.from) > grid.place(b.to) - grid.place(b.from);
     });
-    if (depth_ > 2) {
-        const Candidate &best = found.front();
-        const std::pair<int, int> places{grid.points[best.from], grid.points[best.to]};
-        std::unique_ptr<WideNode> &node = grid.children[places];
-        if (!node) {
-            node = std::make_unique<WideNode>(context_, rows_.part(view, places.first, places.second, context_.inside),
-                                              depth_ - 1, max_leaves_ - 1);
+    for (const Part &part : deeper) {
+        if (cost >= limit_ - context_.tolerance) {
+            break;
         }
-        LossByLeaves &lower = grid.lower[grid.at(best.from, best.to)];
-        for (int own = 1; own < max_leaves_; ++own) {
-            node->raise(own, lower[own]);
-        }
+        const double before = grid.lower(part.from, part.to)[part.leaves];
         // A little more than needed now saves looking again.
-        node->query(best.leaves, limit - (best.through - lower[best.leaves]) + limit / 50 + 1e-9);
-        for (int own = 1; own < max_leaves_; ++own) {
-            lower[own] = node->exact(own) ? node->lower(own) : std::max(lower[own], node->lower(own));
-            grid.exact[grid.at(best.from, best.to)] |= static_cast<std::uint16_t>(node->exact(own) << own);
-        }
-    } else {
-        std::vector<std::pair<int, int>> places;
-        std::vector<std::size_t> entries;
-        for (const Candidate &candidate : found) {
-            const std::size_t entry = grid.at(candidate.from, candidate.to);
-            if (grid.exact[entry] == 0 && places.size() < sweep_lanes) {
-                grid.exact[entry] = static_cast<std::uint16_t>((1 << (max_parts + 1)) - 2);
-                places.emplace_back(grid.points[candidate.from], grid.points[candidate.to]);
-                entries.push_back(entry);
-            }
-        }
-        std::vector<LossByLeaves> losses;
-        if (context_.entered != &rows_) {
-            context_.losses.enter(rows_);
-            context_.entered = &rows_;
-        }
-        context_.losses.with_parts(view, places, std::min(max_leaves_ - 1, max_parts), losses);
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-            grid.lower[entries[i]] = losses[i];
-        }
+        settle(view, part, limit_ - (cost - before) + limit_ / 50 + 1e-9);
+        cost += grid.lower(part.from, part.to)[part.leaves] - before;
     }
-    grid.spread(max_leaves_, context_.losses.most_per_row());
-    return true;
 }
 
-bool WideNode::halve(ViewGrid &grid, int leaves, double limit) {
-    std::vector<std::pair<double, std::size_t>> cells;
-    for (std::size_t x = 1; x + 1 < active_.size(); ++x) {
-        if (active_[x] % 2 == 0 || grid.dead[active_[x]]) {
+/// The least loss of a part, or a lower bound from the cutoff on. Its halves come first: they have fewer rows, what
+/// they cost adds up, and so do their bounds by view.
+void WideNode::settle(std::size_t view, const Part &part, double cutoff) {
+    const ViewGrid &grid = *branches_[view].grid;
+    const auto bound = [&](const Part &of) { return grid.lower(of.from, of.to)[of.leaves]; };
+    const std::size_t middle = grid.middle(part.from, part.to);
+    if (middle > part.from && grid.place(part.to) - grid.place(part.from) > least_rows_of_halves) {
+        for (const Part &half : {Part{part.from, middle, part.leaves}, Part{middle, part.to, part.leaves}}) {
+            if (!grid.exact(half) && bound(part) < cutoff - context_.tolerance) {
+                settle(view, half, bound(half) + cutoff - bound(part));
+            }
+        }
+    }
+    if (!grid.exact(part) && bound(part) < cutoff - context_.tolerance) {
+        descend(view, part, cutoff);
+    }
+}
+
+/// The losses of parts with at most so many leaves of one more split, and of others that ways may pass, as many as are
+/// found at once.
+void WideNode::sweep(std::size_t view, std::vector<Part> parts, int most) {
+    ViewGrid &grid = *branches_[view].grid;
+    // Few rows are walked along faster than ways are compared.
+    const std::size_t sweeps = std::clamp<std::size_t>(rows_of_more_sweeps / rows_.size(), 1, most_sweeps);
+    const std::size_t wanted = std::max(parts.size(), sweeps * sweep_lanes);
+    if (parts.size() < wanted) {
+        for (const Through &through : grid.open_parts(leaves_, limit_ - context_.tolerance, wanted + parts.size())) {
+            const Part &part = through.part;
+            const auto same = [&](const Part &other) { return other.from == part.from && other.to == part.to; };
+            if (part.leaves <= most && std::none_of(parts.begin(), parts.end(), same)) {
+                parts.push_back(part);
+            }
+            if (parts.size() == wanted) {
+                break;
+            }
+        }
+    }
+    if (context_.entered != &rows_) {
+        context_.losses.enter(rows_);
+        context_.entered = &rows_;
+    }
+    const auto exact = static_cast<std::uint16_t>((1 << (most + 1)) - 2);
+    std::vector<std::pair<int, int>> places;
+    std::vector<LossByLeaves> losses;
+    for (std::size_t first = 0; first < parts.size(); first += sweep_lanes) {
+        const std::size_t last = std::min<std::size_t>(first + sweep_lanes, parts.size());
+        places.clear();
+        for (std::size_t i = first; i < last; ++i) {
+            places.emplace_back(grid.place(parts[i].from), grid.place(parts[i].to));
+        }
+        context_.losses.with_parts(view, places, most, losses);
+        for (std::size_t i = first; i < last; ++i) {
+            // Trees of more leaves have more levels as well.
+            std::fill(losses[i - first].begin() + most + 1, losses[i - first].end(), 0.0);
+            grid.learn(parts[i].from, parts[i].to, losses[i - first], exact);
+        }
+    }
+}
+
+FloorsByView WideNode::inherited(std::size_t view, const Part &part) const {
+    const Branch &branch = branches_[view];
+    const ViewGrid &grid = *branch.grid;
+    FloorsByView floors(floors_.size(), grid.lower(part.from, part.to));
+    const int from = grid.place(part.from);
+    const int to = grid.place(part.to);
+    for (const Child &child : branch.children) {
+        if (child.from < from || child.to > to) {
             continue;
         }
-        double through = infinity;
-        for (int k = 0; k <= leaves; ++k) {
-            through = std::min(through, before_[x][k] + after_[x][leaves - k]);
+        const LossByLeaves &before = grid.lower(part.from, grid.point(child.from));
+        const LossByLeaves &behind = grid.lower(grid.point(child.to), part.to);
+        for (std::size_t of = 0; of < floors.size(); ++of) {
+            for (int l = 1; l <= max_parts; ++l) {
+                floors[of][l] = std::max(floors[of][l], before[l] + child.floors[of][l] + behind[l]);
+            }
         }
-        if (through < limit - context_.tolerance) {
-            cells.emplace_back(through, active_[x] / 2);
-        }
     }
-    if (cells.empty()) {
-        return false;
+    return floors;
+}
+
+void WideNode::descend(std::size_t view, const Part &part, double cutoff) {
+    Branch &branch = branches_[view];
+    ViewGrid &grid = *branch.grid;
+    const int from = grid.place(part.from);
+    const int to = grid.place(part.to);
+    context_.losses.work += static_cast<double>(rows_.size() * floors_.size());
+    WideNode node(context_, rows_.part(view, from, to, context_.inside), depth_ - 1, part.leaves,
+                  inherited(view, part));
+    node.search(cutoff);
+    LossByLeaves bounds = node.bounds();
+    std::uint16_t exact = 2;
+    if (node.exact()) {
+        exact |= static_cast<std::uint16_t>(1 << part.leaves);
+        branch.trees[{from, to, part.leaves}] = node.tree();
     }
-    std::sort(cells.begin(), cells.end());
-    std::vector<int> added;
-    for (std::size_t i = 0; i < std::min(cells.size(), halved_at_once); ++i) {
-        const std::size_t cell = cells[i].second;
-        const auto first = std::upper_bound(grid.cuts.begin(), grid.cuts.end(), grid.points[cell]);
-        const auto last = std::lower_bound(first, grid.cuts.end(), grid.points[cell + 1]);
-        added.push_back(first[(last - first) / 2]);
+    for (int l = part.leaves + 1; l <= max_parts; ++l) {
+        bounds[l] = 0.0;
     }
-    grid.refine(std::move(added));
-    return true;
+    grid.learn(part.from, part.to, bounds, exact);
+    branch.children.push_back({from, to, node.floors()});
+    if (context_.entered == &node.rows_) {
+        context_.entered = nullptr;
+    }
 }
 
 } // namespace omtree

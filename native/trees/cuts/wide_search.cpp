@@ -20,12 +20,12 @@ struct BestParts {
 };
 
 /// Builds the tree behind a shape.
-class WideTree {
+class WideBuilder {
   public:
-    WideTree(const CutProblem &problem, WideContext &context) : problem_(problem), context_(context) {}
+    WideBuilder(const CutProblem &problem, WideContext &context) : problem_(problem), context_(context) {}
 
     /// Adds the nodes and returns what the leaves cost.
-    double add(const CutRows &rows, const WideShape *shape, int open, std::vector<CutNode> &tree);
+    double add(const CutRows &rows, const WideTree &told, std::vector<CutNode> &tree);
 
   private:
     void try_view(const CutRows &rows, std::size_t view, int n_parts, BestParts &best) const;
@@ -36,7 +36,7 @@ class WideTree {
 };
 
 /// As the sweep over intervals does it, for all rows and with the way back.
-void WideTree::try_view(const CutRows &rows, std::size_t view, int n_parts, BestParts &best) const {
+void WideBuilder::try_view(const CutRows &rows, std::size_t view, int n_parts, BestParts &best) const {
     const std::span<const std::uint32_t> order = rows.order(view);
     const std::vector<std::uint32_t> &rank = context_.ranks.of_row[view];
     struct Open {
@@ -88,7 +88,8 @@ void WideTree::try_view(const CutRows &rows, std::size_t view, int n_parts, Best
     }
 }
 
-double WideTree::add(const CutRows &rows, const WideShape *shape, int open, std::vector<CutNode> &tree) {
+double WideBuilder::add(const CutRows &rows, const WideTree &told, std::vector<CutNode> &tree) {
+    const WideShape *shape = told.shape.get();
     const std::size_t position = tree.size();
     tree.emplace_back();
     tree[position].label = context_.losses.label(rows.order(0));
@@ -103,10 +104,10 @@ double WideTree::add(const CutRows &rows, const WideShape *shape, int open, std:
                                  [&](std::uint32_t rank, std::uint32_t row) { return rank < ranks[row]; }) -
                 order.begin());
         }
-    } else if (open > 1) {
+    } else if (told.open > 1) {
         parts.loss = context_.losses.leaf(rows.order(0));
         for (std::size_t view = 0; view < context_.ranks.of_row.size(); ++view) {
-            try_view(rows, view, open, parts);
+            try_view(rows, view, told.open, parts);
         }
     }
     if (parts.places.empty()) {
@@ -126,8 +127,7 @@ double WideTree::add(const CutRows &rows, const WideShape *shape, int open, std:
     for (std::size_t i = 0; i < parts.places.size(); ++i) {
         tree[position].children.push_back(static_cast<int>(tree.size()));
         const CutRows inside = rows.part(parts.view, from, parts.places[i], context_.inside);
-        loss += add(inside, shape == nullptr ? nullptr : shape->children[i].get(),
-                    shape == nullptr ? 1 : shape->open[i], tree);
+        loss += add(inside, shape == nullptr ? WideTree{} : shape->children[i], tree);
         from = parts.places[i];
     }
     return loss;
@@ -147,22 +147,20 @@ CutResult search_wide_cuts(const CutProblem &problem, double known, const std::f
     WideContext context{ranks, losses, stopped, std::vector<std::uint8_t>(problem.n_rows), problem.most_work};
     const CutRows all(problem.views.size(), std::move(orders));
     const int leaves = std::min(problem.max_leaves, max_parts);
-    WideTree builder(problem, context);
+    WideBuilder builder(problem, context);
     if (problem.max_depth == 1) {
-        result.value = builder.add(all, nullptr, leaves, result.tree);
+        result.value = builder.add(all, {nullptr, leaves}, result.tree);
         result.bound = result.value;
         result.finished = true;
         return result;
     }
-    WideNode root(context, all, problem.max_depth, leaves);
-    double bound = 0.0;
+    WideNode root(context, all, problem.max_depth, leaves, FloorsByView(problem.views.size(), LossByLeaves{}));
     try {
-        result.bound = root.query(leaves, known, [&](double lower, double) { bound = std::max(bound, lower); });
+        root.search(known, [&](double bound) { result.bound = std::max(result.bound, bound); });
         result.finished = true;
     } catch (const OutOfTime &) {
-        result.bound = bound;
     }
-    const double value = builder.add(all, root.shape(leaves).get(), root.open(leaves), result.tree);
+    const double value = builder.add(all, root.tree(), result.tree);
     if (value < known) {
         result.value = value;
     } else {

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from omtree.cli.plain_predict import plain_arguments, run_plainly
+
 #: What typer makes of Ctrl-C.
 _INTERRUPTED = 130
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
@@ -32,13 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
     try:
-        from omtree.cli.commands import only
+        read = plain_arguments(given[1:]) if given[:1] == ["predict"] else None
+        code: object = 0
+        if read is not None:
+            run_plainly(read)
+        else:
+            from omtree.cli.commands import only
 
-        code = only(given[:1])(args=given, prog_name="omtree", standalone_mode=False)
+            code = only(given[:1])(args=given, prog_name="omtree", standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:
             raise KeyboardInterrupt
-        return int(code or 0)
+        return code if isinstance(code, int) else 0
     except BrokenPipeError:
         # Whoever read the output has seen enough; the interpreter must not stumble over the closed pipe again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -34,8 +34,7 @@ def read_excel(content: bytes, name: str, notes: Notes | None) -> pa.Table:
         bare = book.load_sheet(0, header_row=None, n_rows=_FIRST, dtypes="string").to_arrow()
     except fastexcel.FastExcelError:
         raise ValueError(f"{name} is a zip or Office file, but no Excel table that can be read.") from None
-    rows = [list(row.values()) for row in bare.to_pylist()]
-    filled = [sum(cell is not None for cell in row) for row in rows]
+    filled = [sum(cell is not None for cell in row.values()) for row in bare.to_pylist()]
     if not filled:
         raise ValueError(f"{name} is empty.")
     header = next(place for place, count in enumerate(filled) if count >= 0.5 * max(filled))
@@ -43,7 +42,8 @@ def read_excel(content: bytes, name: str, notes: Notes | None) -> pa.Table:
         if len(book.sheet_names) > 1:
             notes.append(f"{name} has {len(book.sheet_names)} sheets, and the first, {book.sheet_names[0]!r}, is read")
         if header:
-            notes.append(f"the first {header} rows of {name} are left out: the names of the columns stand below")
+            rows, are = ("row", "is") if header == 1 else (f"{header} rows", "are")
+            notes.append(f"the first {rows} of {name} {are} left out: the names of the columns stand below")
     table = pa.table(book.load_sheet(0, header_row=header).to_arrow())
     names = [f"unnamed {place}" if "__UNNAMED__" in each else each for place, each in enumerate(table.column_names, 1)]
     return table.rename_columns(names)

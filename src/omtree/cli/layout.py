@@ -37,7 +37,8 @@ class Layout:
 def find_layout(text: str, delimiter: str | None, name: str) -> Layout:
     """The layout of a text file.
 
-    A header is the first line with as many cells as most lines; one cell less where rows have names.
+    A header is the first line with as many cells as most lines; one cell less where rows have names. A spreadsheet pads
+    a title with empty cells: a line of one cell, or none, is above the header where a line of names follows.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ def find_layout(text: str, delimiter: str | None, name: str) -> Layout:
         first = rows[0] if rows else []
         if not first or (len(first) < usual - 1) or (len(first) < usual and usual == 2):
             continue
+        if _is_padded_title(first) and _names_follow(rows[1:]):
+            continue
         below = [len(row) for row in rows[1:] if row]
         if len(first) == usual - 1 and place > 0:
             continue
@@ -73,6 +76,23 @@ def find_layout(text: str, delimiter: str | None, name: str) -> Layout:
             break  # not a title above a table, but lines of different lengths
         return Layout(delimiter, place, first, len(first) == usual - 1 and set(below) == {usual})
     return Layout(delimiter, 0, next((row for row in _rows(start, delimiter) if row), []), False)
+
+
+def _is_padded_title(row: list[str]) -> bool:
+    """Whether all cells but one, at most, are empty.
+
+    >>> _is_padded_title(["Customers", "", ""]), _is_padded_title(["age", "sex", ""]), _is_padded_title(["", ""])
+    (True, False, True)
+    """
+    filled = sum(bool(cell.strip()) for cell in row)
+    return filled == 0 or (filled == 1 and len(row) > 2)
+
+
+def _names_follow(rows: list[list[str]]) -> bool:
+    """Whether the first line that is no padded title has different names, none of them with a digit in front."""
+    row = next((row for row in rows if row and not _is_padded_title(row)), [])
+    names = [cell.strip() for cell in row if cell.strip()]
+    return len(names) > 1 and len(set(names)) == len(names) and not any(name[:1].isdigit() for name in names)
 
 
 def _rows(text: str, delimiter: str) -> list[list[str]]:

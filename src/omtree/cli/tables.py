@@ -219,8 +219,9 @@ def _text_table(text: str, name: str, options: FileOptions, notes: Notes | None)
     if layout.skipped:
         text = "".join(text.splitlines(keepends=True)[layout.skipped :])
         if notes is not None:
-            lines = "line" if layout.skipped == 1 else f"{layout.skipped} lines"
-            notes.append(f"the first {lines} of {name} are left out: the names of the columns stand below")
+            few = layout.skipped == 1
+            lines, are = ("line", "is") if few else (f"{layout.skipped} lines", "are")
+            notes.append(f"the first {lines} of {name} {are} left out: the names of the columns stand below")
     names = _names(layout, name)
     content = text.encode("utf-8", errors="replace")
     convert = pyarrow.csv.ConvertOptions(

@@ -49,7 +49,8 @@ def answered_rows(
     if left == len(present):
         raise ValueError(f"The target {column!r} has no cells that are not missing.")
     if left:
-        notes.append(f"{left:,} {'row' if left == 1 else 'rows'} without a target are left out")
+        rows, are = ("row", "is") if left == 1 else ("rows", "are")
+        notes.append(f"{left:,} {rows} without a target {are} left out")
     return cells, present
 
 

@@ -82,7 +82,8 @@ class TaskColumns:
             present &= seen
         left = int((~present).sum())
         if left:
-            notes.append(f"{left:,} {'row' if left == 1 else 'rows'} without {' and '.join(self.names)} are left out")
+            rows, are = ("row", "is") if left == 1 else ("rows", "are")
+            notes.append(f"{left:,} {rows} without {' and '.join(self.names)} {are} left out")
             table = table.filter(present)
             cells = {what: column.filter(present) for what, column in cells.items()}
         arrays: dict[str, Any] = {}

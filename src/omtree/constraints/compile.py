@@ -224,6 +224,8 @@ def restrict_features(
     To be called after binning; features that are left with a single value are dropped.
     """
     constraints = tuple(constraints)
+    if not constraints:
+        return tuple(feature for feature in features if feature.n_codes > 1)
     excluded = join_shapes(constraint.shape(setting) for constraint in constraints).exclude
     kept = []
     for feature in features:

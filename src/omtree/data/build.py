@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
@@ -20,11 +21,14 @@ from omtree.data.binning import (
 from omtree.data.column import CodedColumns, Column, Columns
 from omtree.data.table import MAX_CODES, CodeArray, Feature, FloatArray, Pooled, Table
 from omtree.data.wording import show_level
+from omtree.deadline import Deadline
 from omtree.errors import warn
 
 #: A nominal column with more levels than this is cut into at most so many groups of levels, and those of fewer rows
 #: than the last number are one level: what their few targets say is chance.
 MANY_LEVELS, GROUPED_LEVELS, LEAST_ROWS = 64, 32, 10
+#: Where the label changes is looked for in all rows for this share of the time, after that in so many of them.
+LOOK_SHARE, SOME_ROWS = 0.5, 500
 
 IntArray = npt.NDArray[np.integer[Any]]
 TargetArray = npt.NDArray[np.integer[Any] | np.floating[Any]]
@@ -39,6 +43,7 @@ def make_features(
     binning: Binning = "quantile",
     group_levels: bool = True,
     n_rows: int | None = None,
+    deadline: Deadline | None = None,
 ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
     """Turn the columns that vary into features.
 
@@ -61,6 +66,8 @@ def make_features(
         Whether a nominal column with very many levels is cut into groups of levels with similar targets.
     n_rows : int, optional
         How many rows the samples stand for, where that is not their number.
+    deadline : Deadline, optional
+        Of the fit. Supervised cuts take half of the time left at most: the columns that remain are cut by some rows.
 
     Returns
     -------
@@ -82,11 +89,15 @@ def make_features(
         raise ValueError(f"binning must be one of {', '.join(map(repr, get_args(Binning)))}, got {binning!r}.")
     weights = _checked(sample_weight)
     present = None if weights is None or weights.all() else weights > 0.0
+    looking = Deadline() if deadline is None else deadline.share(LOOK_SHARE)
+    guide = _Guide(y_codes, n_classes == 0, weights, looking)
     features: list[Feature] = []
     dropped: list[tuple[str, str]] = []
+    firsts = columns.first_values if weights is None else {}
     for position, column in enumerate(columns):
         if column.levels is None:
-            made = _numeric_feature(column, position, y_codes, n_classes, weights, present, n_bins, binning)
+            few = firsts[position] if weights is None else _first_values(column.values, weights)
+            made = _numeric_feature(column, position, few, guide, present, n_bins, binning)
         else:
             count = columns.n_samples if n_rows is None else n_rows
             made = _level_feature(column, position, y_codes, n_classes, weights, group_levels, count)
@@ -190,8 +201,14 @@ def encode_rows(columns: Columns, features: tuple[Feature, ...]) -> CodeArray:
     if isinstance(columns, CodedColumns):
         return columns.codes_of(features)
     codes = np.empty((len(features), columns.n_samples), dtype=np.uint8)
-    for row, feature in zip(codes, features, strict=True):
-        feature.encode(columns[feature.column], out=row)
+    inputs = [columns[feature.column] for feature in features]
+    thresholds = [feature.thresholds for feature in features if feature.thresholds is not None]
+    if len(thresholds) == len(features) and all(column.levels is None for column in inputs):
+        missing = [feature.missing_code for feature in features]
+        _native.bin_columns([column.values for column in inputs], thresholds, missing, codes)
+        return codes
+    for row, feature, column in zip(codes, features, inputs, strict=True):
+        feature.encode(column, out=row)
     return codes
 
 
@@ -203,25 +220,43 @@ def _checked(sample_weight: FloatArray | None) -> FloatArray | None:
     return None if bool((weights == 1.0).all()) else weights
 
 
+@dataclass(frozen=True, eq=False)
+class _Guide:
+    """What supervised cuts go by: the targets, whether they are numbers, and the time to look at all of them."""
+
+    targets: TargetArray
+    numbers: bool
+    weights: FloatArray | None
+    looking: Deadline
+
+    def thresholds(self, values: FloatArray, most: int, few: Sequence[float]) -> FloatArray:
+        """Cuts where the label changes; once the time is up, in some rows, or one between two of the values."""
+        if self.looking.expired and len(values) > SOME_ROWS:
+            some = slice(None, None, len(values) // SOME_ROWS)
+            weights = None if self.weights is None else self.weights[some]
+            cuts = supervised_thresholds(values[some], self.targets[some], weights, most, numbers=self.numbers)
+            return cuts if len(cuts) or len(few) < 2 else np.array([readable_between(*sorted(few)[:2])])
+        return supervised_thresholds(values, self.targets, self.weights, most, numbers=self.numbers)
+
+
 def _numeric_feature(
     column: Column,
     position: int,
-    y_codes: TargetArray,
-    n_classes: int,
-    weights: FloatArray | None,
+    few: Sequence[float],
+    guide: _Guide,
     present: npt.NDArray[np.bool_] | None,
     n_bins: int,
     binning: Binning,
 ) -> Feature | str:
     values = column.values
     has_missing = column.has_missing and (present is None or bool(np.isnan(values[present]).any()))
-    few = column.first_values if weights is None else _first_values(values, weights)
+    weights = guide.weights
     if len(few) <= 2 and binning != "supervised":
         thresholds = np.array([readable_between(*few)] if len(few) == 2 else [])
     elif binning == "quantile":
         thresholds = quantile_thresholds(values, weights, n_bins)
     elif binning == "supervised":
-        thresholds = supervised_thresholds(values, y_codes, weights, n_bins - 1, numbers=n_classes == 0)
+        thresholds = guide.thresholds(values, n_bins - 1, few)
     else:
         thresholds = exact_thresholds(values, weights, MAX_CODES - 1 - has_missing, column.name)
     if len(thresholds) == 0:
@@ -229,7 +264,8 @@ def _numeric_feature(
             return "all its cells are missing"
         if not has_missing:
             return "it is constant" if len(few) == 1 else "no threshold on it separates the classes"
-    codes = len(few) == 2 and len(thresholds) == 1 and all(value.is_integer() for value in few) and not column.unit
+    whole = len(few) == 2 and few[0].is_integer() and few[1].is_integer()
+    codes = whole and len(thresholds) == 1 and not column.unit
     return Feature(
         column.name,
         position,
@@ -242,9 +278,9 @@ def _numeric_feature(
     )
 
 
-def _first_values(values: FloatArray, weights: FloatArray) -> tuple[float, ...]:
-    """As those of a column, of the samples that weigh something."""
-    return tuple(_native.few_distinct(values, weights, 2).tolist())
+def _first_values(values: FloatArray, weights: FloatArray) -> Sequence[float]:
+    """As those of all samples, of the samples that weigh something."""
+    return _native.few_distinct(values, weights, 2).tolist()  # type: ignore[no-any-return]
 
 
 def _level_feature(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from omtree import _native
@@ -43,16 +42,6 @@ class Column:
     levels: tuple[Any, ...] | None = None
     unit: Unit = ""
 
-    @cached_property
-    def first_values(self) -> tuple[float, ...]:
-        """All different numbers of a numeric column in order where these are at most two, else three of them."""
-        return tuple(_native.few_distinct(self.values, np.empty(0), 2).tolist())
-
-    @property
-    def two_valued(self) -> bool:
-        """Whether the column has at most two values, "missing" not counted."""
-        return len(self.first_values if self.levels is None else self.levels) <= 2
-
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -76,9 +65,17 @@ class Columns:
         return tuple(column.name for column in self.columns)
 
     @cached_property
+    def first_values(self) -> Mapping[int, Sequence[float]]:
+        """All different numbers in order where these are at most two, else three of them, by numeric column."""
+        numeric = [place for place, column in enumerate(self.columns) if column.levels is None]
+        found = _native.first_values([self.columns[place].values for place in numeric])
+        return dict(zip(numeric, found, strict=True))
+
+    @property
     def two_valued(self) -> bool:
         """Whether no column has more than two values, "missing" not counted."""
-        return all(column.two_valued for column in self.columns)
+        few = all(column.levels is None or len(column.levels) <= 2 for column in self.columns)
+        return few and max(map(len, self.first_values.values()), default=0) <= 2
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -92,8 +92,9 @@ def raw_columns(X: Any, only: Collection[str] | None = None) -> RawColumns:
         if not labels or not len(frame):
             # scikit-learn's own sentence for empty data.
             _checked(np.empty(frame.shape))
-        series = list(frame.iter_columns())
-        read = [_from_series(series[place], str(labels[place])) for place in kept]
+        plain = _from_pandas(X, labels, kept)
+        series = [] if len(plain) == len(kept) else list(frame.iter_columns())
+        read = [plain.get(place) or _from_series(series[place], str(labels[place])) for place in kept]
         return RawColumns(read, len(frame), [labels[place] for place in kept], True)
     array = _as_array(X)
     labels = [f"x{i}" for i in range(array.shape[1])]
@@ -178,8 +179,8 @@ def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
             sums = matrix.sum(axis=0)
         # A finite sum proves that nothing is missing or infinite; only the other columns are looked at closely.
         return [
-            numeric_column(name, matrix[:, i], suspicious=not finite)
-            for i, (name, finite) in enumerate(zip(names, np.isfinite(sums).tolist(), strict=True))
+            Column(name, "numeric", cells, False) if finite else numeric_column(name, cells, suspicious=True)
+            for name, cells, finite in zip(names, matrix.T, np.isfinite(sums).tolist(), strict=True)
         ]
     if kind in "mM":
         return [moment_column(name, array[:, i]) for i, name in enumerate(names)]
@@ -211,8 +212,6 @@ def _from_series(series: nw.Series[Any], name: str) -> Column:
         and getattr(series.to_native(), "dtype", None) != np.dtype(object)
     ):
         return _from_texts(name, series)
-    if isinstance(dtype, nw.Categorical) and (coded := _from_categories(name, series.to_native())) is not None:
-        return coded
     levels = ordered_categories(series, dtype)
     cells = series.to_list()
     if levels is not None:
@@ -252,15 +251,29 @@ def _number_matrix(X: Any) -> npt.NDArray[np.float64] | None:
     return cast(npt.NDArray[np.float64], X.to_numpy(dtype=np.float64))
 
 
-def _from_categories(name: str, series: Any) -> Column | None:
-    """A pandas categorical of texts without an order, by its own codes; None where it is none of that."""
-    coded = getattr(series, "cat", None)
-    codes = getattr(coded, "codes", None)
-    if coded is None or codes is None or not all(isinstance(category, str) for category in coded.categories):
-        return None
-    categories, codes = coded.categories.tolist(), codes.to_numpy()
+def _from_pandas(X: Any, labels: Sequence[Any], kept: Sequence[int]) -> dict[int, Column]:
+    """Those columns of a pandas frame that are plain numbers or texts in categories, by their places."""
+    pandas = get_pandas()
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return {}
+    arrays = _frame_arrays(X)
+    read = {}
+    for place in kept:
+        name, array = str(labels[place]), arrays[place]
+        if isinstance(array.dtype, np.dtype) and array.dtype.kind in "iuf":
+            read[place] = numeric_column(name, np.asarray(array, dtype=np.float64), suspicious=True)
+        elif isinstance(array.dtype, pandas.CategoricalDtype) and not array.dtype.ordered:
+            coded = _from_categories(name, array)
+            if coded is not None:
+                read[place] = coded
+    return read
+
+
+def _from_categories(name: str, array: Any) -> Column | None:
+    """A pandas categorical without an order, by its own codes; None where it is not of texts."""
+    categories, codes = array.categories.tolist(), np.asarray(array.codes)
     used = np.unique(codes[codes >= 0])
-    if not len(used):
+    if not len(used) or not all(isinstance(category, str) for category in categories):
         return None
     levels = sorted(categories[code] for code in used)
     place = np.full(len(categories) + 1, -1, dtype=np.int32)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from omtree import _native
 from omtree.data import wording
 from omtree.data.parsing.missing import missing_words
+from omtree.later import HasLater, Later
 
 if TYPE_CHECKING:
     from omtree.data.column import Column
@@ -58,23 +59,8 @@ class Pooled:
         return self.text
 
 
-class _Order:
-    """Codes in an order, or a function that gives them: it is called when the order is first asked for."""
-
-    def __get__(self, feature: Feature | None, kind: type[Feature]) -> tuple[int, ...] | None:
-        if feature is None:
-            return None  # the default
-        order = vars(feature)["target_order"]
-        if callable(order):
-            order = vars(feature)["target_order"] = order()
-        return cast(tuple[int, ...] | None, order)
-
-    def __set__(self, feature: Feature, order: tuple[int, ...] | Callable[[], tuple[int, ...]] | None) -> None:
-        vars(feature)["target_order"] = order
-
-
 @dataclass(frozen=True, eq=False)
-class Feature:
+class Feature(HasLater):
     """One input column as a small set of values, coded ``0 .. n_codes - 1``.
 
     The codes of ordered features (numeric, ordinal) follow their order. When the training column had missing
@@ -112,17 +98,19 @@ class Feature:
     thresholds: FloatArray | None = None
     levels: tuple[Any, ...] | None = None
     # Most features have so few codes that all their subsets are conditions, and need no order.
-    target_order: _Order = _Order()
+    target_order: Later[tuple[int, ...]] = Later()
     unit: Unit = ""
     pair: tuple[float, float] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "target_order": self.target_order}
 
     @property
     def n_codes(self) -> int:
         """Number of codes, "missing" included."""
         return self.n_values + self.has_missing
+
+    @property
+    def missing_code(self) -> int:
+        """The code of a missing cell."""
+        return self.n_values if self.has_missing else UNKNOWN
 
     @property
     def ordered(self) -> bool:
@@ -152,7 +140,7 @@ class Feature:
         """
         if out is None:
             out = np.empty(len(column.values), dtype=np.uint8)
-        missing = self.n_values if self.has_missing else UNKNOWN
+        missing = self.missing_code
         if self.kind == "numeric":
             assert self.thresholds is not None
             _native.bin_codes(numbers_of(column), self.thresholds, missing, out)

@@ -22,6 +22,7 @@ from omtree.engines.reductions.scores import best_score
 from omtree.engines.reductions.tree_master import Priced, TreeMaster, close_gap
 from omtree.engines.standard_units import in_units
 from omtree.engines.trees.fronts import attainable
+from omtree.engines.trees.pruning import with_prunings
 from omtree.engines.trees.task import Report
 from omtree.model.certificate import Status
 from omtree.model.sizes import SizedTrees
@@ -143,11 +144,14 @@ class TreeSolver:
             return TreeAnswer(solution, found.tree)
         # A single leaf pays for no test: without other limits it is missing only where it was not asked for.
         if not replace(problem.limits, prices=None).empty or np.isfinite(found.losses).all():
-            all_sizes = _sized(found)
+            all_sizes = with_prunings(problem, _sized(found))
             return TreeAnswer(solution, found.tree, problem.max_leaves, lambda: all_sizes)
         run = partial(replace(self, progress=None)._search, problem, every_size=True)
         return TreeAnswer(
-            solution, found.tree, problem.max_leaves, partial(_search_sizes, run, found.tree, found.value, deadline)
+            solution,
+            found.tree,
+            problem.max_leaves,
+            partial(_search_sizes, problem, run, found.tree, found.value, deadline),
         )
 
     def _solution(self, found: trees.TreeSolution, value: float, bound: float) -> Solution:
@@ -163,7 +167,7 @@ class TreeSolver:
         Smaller trees might be better with other cuts, so that nothing is proven of them.
         """
         run = partial(replace(self, progress=None)._search, problem, every_size=True)
-        return replace(_search_sizes(run, root, value, deadline), proven=False)
+        return replace(_search_sizes(problem, run, root, value, deadline), proven=False)
 
     def _search(self, problem: Problem, deadline: Deadline, *, every_size: bool) -> trees.TreeSolution:
         if problem.counts is not None:
@@ -315,11 +319,14 @@ def _sized(found: trees.TreeSolution) -> SizedTrees:
     return SizedTrees(cast(Sequence[Node], found.trees), found.losses.tolist(), found.status == "optimal")
 
 
-def _search_sizes(run: Callable[..., trees.TreeSolution], root: Node, value: float, deadline: Deadline) -> SizedTrees:
+def _search_sizes(
+    problem: Problem, run: Callable[..., trees.TreeSolution], root: Node, value: float, deadline: Deadline
+) -> SizedTrees:
     """The best trees of all sizes, by a search that has the time of the fit once more.
 
     Parameters
     ----------
+    problem : Problem
     run : callable
         The search, with all that the fit gave it.
     root : Node
@@ -337,7 +344,7 @@ def _search_sizes(run: Callable[..., trees.TreeSolution], root: Node, value: flo
     for size in range(_n_leaves(root), len(roots) + 1):
         if value <= losses[size - 1]:
             roots[size - 1], losses[size - 1] = root, value
-    return SizedTrees(roots, losses, sized.proven)
+    return with_prunings(problem, SizedTrees(roots, losses, sized.proven))
 
 
 def _n_leaves(node: Node) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from omtree.constraints.demands import CurvedLimit
 from omtree.data.table import FloatArray
-from omtree.problem.judge import make_judge
+from omtree.problem.judge import loss_of_all, make_judge
 from omtree.problem.limits import LinearLimit, RuleLimits
 from omtree.problem.losses import (
     HazardLoss,
@@ -84,7 +84,9 @@ def in_units(problem: Problem) -> InUnits:
         # are parts of their mean already, the unit of weights makes the losses near one.
         target = 1.0
         if problem.loss.kind == "squared":
-            target = _power(math.sqrt(_loss_unit(problem) / by))
+            _, total, squares = table.statistics.sum(axis=0).tolist()
+            largest = max(0.0, squares - total * total / float(weight.sum()))
+            target = _power(math.sqrt(largest / len(weight) / by))
         else:
             by = _loss_unit(problem)
         unit = by * target * target * problem.loss.unit
@@ -151,17 +153,16 @@ def _unit(size: float) -> float:
 
 def _loss_unit(problem: Problem) -> float:
     """About what a row adds to the loss, where that depends on the rows it is with."""
-    judge = make_judge(problem)
     codes = problem.table.codes
-    everything = np.arange(codes.shape[1], dtype=np.uint32)
-    largest = abs(judge.bare_loss(everything))
+    largest = loss_of_all(problem)
     if not problem.loss.refines:
+        judge = make_judge(problem)
         for level in problem.graph:
             for inside in level.code_sets:
                 rows = np.flatnonzero(np.isin(codes[level.position], inside)).astype(np.uint32)
                 if len(rows):
                     largest = max(largest, abs(judge.bare_loss(rows)))
-    return _power(largest / len(everything)) if math.isfinite(largest) else 1.0
+    return _power(largest / codes.shape[1]) if math.isfinite(largest) else 1.0
 
 
 def _power(size: float) -> float:

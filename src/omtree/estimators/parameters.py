@@ -333,7 +333,8 @@ class FitParameters:
         "adaptive",
         "",
         'Where numeric columns may be cut: into `n_bins` bins of equal weight ("quantile") or where the label changes '
-        'most ("supervised"); between any two values ("exact"). "adaptive" starts with quantiles and cuts finer around '
+        'most ("supervised", which takes half of the time limit at most and then looks at some of the rows only); '
+        'between any two values ("exact"). "adaptive" starts with quantiles and cuts finer around '
         'the thresholds of the best tree, as long as that gives a better one. With "exact" a column may have any '
         "number of values where trees are sought for errors or squared loss without constraints, binary ones, or for "
         "errors multiway ones of at most 8 leaves over columns in order without missing cells; 254 values otherwise.",

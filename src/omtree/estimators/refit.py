@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from omtree.constraints import Constraint, Force
+from omtree.data.table import MAX_CODES, Feature
 from omtree.data.wording import number
 from omtree.deadline import Deadline
 from omtree.fit.workbench import Workbench
 from omtree.model.certificate import Certificate
 from omtree.model.code_shares import code_shares
+from omtree.model.tree import Tree
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
@@ -60,11 +65,50 @@ class Price:
         return f"{self.wish} costs {number(self.price)} {unit}: {sides}"
 
 
+def over_cuts_of(model: OptimalTreeBase, bench: Workbench, tree: Tree, deadline: Deadline) -> OptimalTreeBase:
+    """The model sought again over its own thresholds and those of another tree; itself where that gains nothing.
+
+    Each fit chooses thresholds for itself, so that a tree found under stricter limits can have the better ones. Over
+    the thresholds of both, the model is no worse than any tree over either that meets its constraints.
+    """
+    features, cuts = bench.features(), _cuts_of(tree)
+    more = tuple(_with_cuts(feature, cuts.get(feature.name, set())) for feature in features)
+    if all(new is old for new, old in zip(more, features, strict=True)):
+        return model
+    found = refitted(model, bench, bench.plan.constraints, deadline, more)
+    return found if found.certificate_.value < model.certificate_.value else model
+
+
+def _cuts_of(tree: Tree) -> dict[str, set[float]]:
+    """Where a tree cuts its numeric columns."""
+    cuts: dict[str, set[float]] = {}
+    for node in tree.nodes:
+        if node.condition is None or (feature := tree.rules.features[node.condition.feature]).thresholds is None:
+            continue
+        inside = [code in node.condition.codes for code in range(feature.n_values)]
+        ends = [place for place, (one, next_) in enumerate(pairwise(inside)) if one != next_]
+        cuts.setdefault(feature.name, set()).update(float(feature.thresholds[place]) for place in ends)
+    return cuts
+
+
+def _with_cuts(feature: Feature, cuts: set[float]) -> Feature:
+    if feature.thresholds is None or cuts <= set(feature.thresholds.tolist()):
+        return feature
+    thresholds = np.union1d(feature.thresholds, sorted(cuts))
+    if len(thresholds) + 1 + feature.has_missing > MAX_CODES:
+        return feature
+    return replace(feature, thresholds=thresholds, n_values=len(thresholds) + 1)
+
+
 def refitted(
-    model: OptimalTreeBase, bench: Workbench, constraints: Sequence[Constraint], deadline: Deadline
+    model: OptimalTreeBase,
+    bench: Workbench,
+    constraints: Sequence[Constraint],
+    deadline: Deadline,
+    features: tuple[Feature, ...] | None = None,
 ) -> OptimalTreeBase:
-    """A copy of a model, fitted to the same rows under other constraints, over its thresholds."""
-    outcome, certificate = bench.fit(constraints, deadline)
+    """A copy of a model, fitted to the same rows under other constraints, over its thresholds or those given."""
+    outcome, certificate = bench.fit(constraints, deadline, features)
     other = copy.copy(model)
     for name in ("expectation_", "_family", "_expected_by_size", "cv_results_", "leaf_price_", "_wishes", "_prices"):
         other.__dict__.pop(name, None)

@@ -29,7 +29,7 @@ from omtree.export.document_features import are_ordered, classes_in, feature_out
 from omtree.export.document_model import model_in, model_out
 from omtree.export.document_readings import reading_out, readings_in
 from omtree.export.model_file import FORMAT, VERSION
-from omtree.export.plain import NotPlainError, from_plain, listed, number, to_plain, whole
+from omtree.export.plain import NotPlainError, finite, from_plain, listed, number, to_plain, whole
 from omtree.export.policy_part import value_in, value_out
 from omtree.export.schema import made
 from omtree.export.validation import validation_in, validation_out
@@ -148,7 +148,7 @@ def from_document(document: Mapping[str, Any]) -> OptimalTreeBase:
     model.certificate_ = _certificate_in(document["certificate"])
     if document.get("code_shares"):
         model._code_shares = shares_in(document["code_shares"], features)
-    model._mean_weight = number(document.get("mean_weight", 1.0))
+    model._mean_weight = finite(document.get("mean_weight", 1.0))
     # Models of 0.1 were not judged on new rows.
     if document.get("validation") is not None:
         validation_in(document["validation"], model)

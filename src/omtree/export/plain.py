@@ -104,11 +104,13 @@ def listed(value: Any) -> list[Any]:
 
 def _is_own(kind: type) -> bool:
     """Whether this is the class of an objective, constraint or preset of this package, which its fields make anew."""
-    from omtree.objectives import Objective
-
     if not _OWN.fullmatch(kind.__module__) or not kind.__qualname__.isidentifier():
         return False
-    return dataclasses.is_dataclass(kind) or (issubclass(kind, Objective) and kind is not Objective)
+    if dataclasses.is_dataclass(kind):
+        return True
+    from omtree.objectives import Objective  # only here: what answers rows reads no objective
+
+    return issubclass(kind, Objective) and kind is not Objective
 
 
 def _own_object(name: str, fields: Mapping[str, Any]) -> Any:

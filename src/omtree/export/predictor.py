@@ -20,7 +20,7 @@ from omtree.export.document_features import are_ordered, classes_in, features_in
 from omtree.export.document_model import model_in
 from omtree.export.document_readings import readings_in
 from omtree.export.model_file import model_text, read_model
-from omtree.export.plain import from_plain, number, whole
+from omtree.export.plain import finite, from_plain, whole
 from omtree.model.answering import Answering, answered_classes, answered_numbers, as_sorted, check_there, class_order
 from omtree.model.shares import class_shares
 
@@ -59,7 +59,7 @@ class Predictor(Answering):
         parameters = {name: from_plain(document["parameters"].get(name)) for name in wanted}
         self.reading = parameters["reading"]
         self._smoothing = parameters["smoothing"]
-        self._mean_weight = number(document.get("mean_weight", 1.0))
+        self._mean_weight = finite(document.get("mean_weight", 1.0))
         self._structure = dict(document["certificate"])["structure"]
         if classes is not None and document["kind"] == "policy":
             self.actions_ = classes

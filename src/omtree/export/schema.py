@@ -47,7 +47,7 @@ def made(kind: type[T], fields: Mapping[str, Any], names: Mapping[str, Any] | No
 def typed(kind: type, fields: Mapping[str, Any], names: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The values of the fields of a dataclass as their types have them; errors as in `made`."""
     declared = {field.name: field for field in dataclasses.fields(kind) if field.init}
-    hints = get_type_hints(kind, localns=dict(names or {}))
+    hints = _hints(kind, tuple((names or {}).items()))
     for name, field in declared.items():
         bare = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if bare and name not in fields:
@@ -56,6 +56,11 @@ def typed(kind: type, fields: Mapping[str, Any], names: Mapping[str, Any] | None
         if name not in declared:
             raise ValueError(f"{name!r} is not known")
     return {name: _as(hints[name], value, name) for name, value in fields.items()}
+
+
+@cache
+def _hints(kind: type, names: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    return get_type_hints(kind, localns=dict(names))
 
 
 def _as(hint: Any, value: Any, name: str) -> Any:

@@ -258,25 +258,25 @@ def _number_losses(
     rules: RuleSet, owner: npt.NDArray[np.intp], target: Target, weight: FloatArray, objective: Objective
 ) -> FloatArray:
     """The loss of every rule."""
-    losses = np.empty(len(rules))
     present = np.flatnonzero(weight > 0)
     order = present[np.argsort(owner[present], kind="stable")]
-    ends = np.cumsum(np.bincount(owner[order], minlength=len(rules)))
-    for r, (rule, inside) in enumerate(zip(rules, np.split(order, ends[:-1]), strict=True)):
-        statistics = RuleStatistics.of_samples(target, weight, inside)
-        losses[r] = objective.loss(statistics)
-        if target.outputs is not None:
+    starts = np.searchsorted(owner[order], np.arange(len(rules) + 1))
+    losses, predicted = zip(*objective.of_rules(target, weight, order, starts), strict=True)
+    if target.outputs is not None:
+        scale = float(np.abs(target.outputs).max())
+        for r, (rule, inside) in enumerate(zip(rules, np.split(order, starts[1:-1]), strict=True)):
             means = np.average(target.outputs[inside], axis=0, weights=weight[inside])
-            scale = float(np.abs(target.outputs).max())
             _same(f"the prediction of rule {r}", rule.prediction, means, 1e-9 * scale)
-            continue
-        if target.regressors is not None:
-            losses[r] = _line_loss(rule.prediction, target, weight, inside)
-            continue
-        claimed, found = float(rule.prediction), float(objective.predict(statistics))
-        scale = max(1.0, found) if target.lifetimes is not None else float(np.abs(statistics.targets).max())
-        _same(f"the prediction of rule {r}", claimed, found, 1e-9 * scale)
-    return losses
+    elif target.regressors is not None:
+        parts = np.split(order, starts[1:-1])
+        pairs = zip(rules, parts, strict=True)
+        losses = tuple(_line_loss(rule.prediction, target, weight, own) for rule, own in pairs)
+    else:
+        scales = np.maximum(1.0, predicted)
+        if target.lifetimes is None:
+            scales = np.maximum.reduceat(np.abs(target.values[order]), starts[:-1])
+        _each_same("the prediction", [rule.prediction for rule in rules], np.array(predicted), 1e-9 * scales)
+    return np.array(losses)
 
 
 def _line_loss(line: Line, target: Target, weight: FloatArray, inside: npt.NDArray[np.intp]) -> float:
@@ -302,14 +302,20 @@ def _check_values(rules: RuleSet, owner: npt.NDArray[np.intp], rewards: FloatArr
         _same(f"the values of rule {r}", rule.values, found, 1e-9 * float(np.abs(rewards).max(initial=1.0)))
 
 
-def _each_same(what: str, claimed: Sequence[Any], found: npt.NDArray[Any], tolerance: float) -> None:
+def _each_same(
+    what: str, claimed: Sequence[Any], found: npt.NDArray[Any], tolerance: float | npt.NDArray[np.float64]
+) -> None:
     """Compare what is claimed of each rule with what the data say, all at once."""
-    wrong = np.argwhere(np.abs(np.subtract(claimed, found)) > tolerance)
-    if len(wrong):
-        r = int(wrong[0, 0])
-        _same(f"{what} of rule {r}", claimed[r], found[r], tolerance)
+    far = np.abs(np.subtract(claimed, found)) > tolerance
+    if far.any():
+        r = int(np.argwhere(far)[0, 0])
+        raise CertificateError(_wrong(f"{what} of rule {r}", claimed[r], found[r]))
 
 
 def _same(what: str, claimed: float | Sequence[float], found: float | FloatArray, tolerance: float) -> None:
     if np.abs(np.subtract(claimed, found)).max(initial=0.0) > tolerance:
-        raise CertificateError(f"The certificate is wrong about {what}: it says {claimed}, the data say {found}.")
+        raise CertificateError(_wrong(what, claimed, found))
+
+
+def _wrong(what: str, claimed: float | Sequence[float], found: float | FloatArray) -> str:
+    return f"The certificate is wrong about {what}: it says {claimed}, the data say {found}."

@@ -10,8 +10,8 @@ from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
 from omtree.fit.cut_search import BriefSearch
 from omtree.fit.effort import Effort
+from omtree.fit.known_trees import with_floor
 from omtree.fit.threshold_rounds import with_cuts_of
-from omtree.fit.thresholds import with_floor
 from omtree.objectives import Objective
 from omtree.sources.samples import Training
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,7 +28,10 @@ from omtree.sources.samples import Training
 _BINARY_SHARE = 0.3
 #: Most rows that a brief search walks along a view, a few tenths of a second; beyond so many cells, or levels, it would
 #: not come far.
-BRIEF_WORK, BRIEF_CELLS, BRIEF_DEPTH = 1e8, 1_000_000, 4
+BRIEF_WORK, BRIEF_CELLS, BRIEF_DEPTH, BRIEF_WIDE_DEPTH = 1e8, 1_000_000, 4, 3
+
+#: The same of a search that gives a bound and no proof, a few seconds.
+FLOOR_WORK = 1e9
 
 
 def is_for_all_cuts(objective: Objective, training: Training, pose: Pose, splits: Splits, most: int | None) -> bool:
@@ -58,15 +62,20 @@ def is_for_multiway(objective: Objective, training: Training, pose: Pose, most: 
     That is for errors with whole weights, few leaves, and columns in one order: of levels without an order, and where
     cells are missing, a split has parts that are no intervals.
     """
+    in_order = all(column.kind != "nominal" or len(column.levels or ()) == 2 for column in training.columns)
+    present = not any(column.has_missing for column in training.columns)
+    return in_order and present and is_for_multiway_bounds(objective, training, pose, most)
+
+
+def is_for_multiway_bounds(objective: Objective, training: Training, pose: Pose, most: int | None) -> bool:
+    """Whether that search bounds multiway trees at least, from parts of the rows."""
     cost = cost_of_class(objective, training)
     if cost is None or len(cost) > 1000 or pose.max_leaves > MAX_WIDE_LEAVES:
         return False
     if most is not None and most < pose.max_leaves:
         return False
     weight = training.weight * cost[training.target.labels]
-    in_order = (c.kind != "nominal" or len(c.levels or ()) == 2 for c in training.columns)
-    present = not any(column.has_missing for column in training.columns)
-    return present and all(in_order) and are_whole(weight) and float(weight.sum()) < 1e9
+    return are_whole(weight) and float(weight.sum()) < 1e9
 
 
 def _is_for_binary(objective: Objective, training: Training, pose: Pose) -> bool:
@@ -169,6 +178,45 @@ class CutSearch:
         status: Status = "interrupted" if wide.status == "interrupted" else "stopped"
         return replace(binary, bound=wide.bound, status=status, seconds=seconds)
 
+    def multiway_floor(self, limit: Deadline, known: float) -> float:
+        """What no multiway tree is better than, whatever it does with missing cells and levels without an order.
+
+        Rows with the same cells missing and the same levels are parted by the other columns alone, and what a tree
+        costs is at least what each such group of rows costs with the best tree for it.
+        """
+        orders = Counter(view.feature for view in self.views if view.missing is None)
+        apart = [
+            np.isinf(values) if view.missing is not None else values
+            for view, values in zip(self.views, self.values, strict=True)
+            if view.missing is not None or orders[view.feature] > 1
+        ]
+        # Within a group both views of a column with missing cells are one.
+        kept = [
+            position
+            for position, view in enumerate(self.views)
+            if view.missing == "first" or (view.missing is None and orders[view.feature] == 1)
+        ]
+        if not apart or not kept or self.labels is None:
+            return 0.0
+        _, group, sizes = np.unique(np.array(apart, dtype=float), axis=1, return_inverse=True, return_counts=True)
+        floor = 0.0
+        for largest in np.argsort(-sizes, kind="stable"):
+            if limit.expired or floor >= known:
+                break
+            rows = np.flatnonzero(group.reshape(-1) == largest)
+            floor += solve_cuts(
+                self.values[np.ix_(np.array(kept), rows)],
+                labels=self.labels[rows],
+                weights=self.weights[rows],
+                max_depth=self.pose.max_depth,
+                max_leaves=self.pose.max_leaves,
+                multiway=True,
+                known=known,
+                work=FLOOR_WORK * len(rows) / len(self.labels),
+                deadline=limit,
+            ).bound
+        return min(floor, known)
+
     def quick_tree(self, found: CutSolution) -> QuickTree:
         """The tree of an answer, told by the numbers it cuts at."""
         assert found.tree is not None
@@ -247,7 +295,8 @@ class BriefSearch:
             return None
         search = CutSearch.of(training, pose, self.objective, features)
         # Deeper multiway trees take so long that a moment tells nothing of them.
-        wide = not in_two and pose.max_depth <= 2 and is_for_multiway(self.objective, training, pose, None)
+        shallow = pose.max_depth <= BRIEF_WIDE_DEPTH
+        wide = not in_two and shallow and is_for_multiway(self.objective, training, pose, None)
         found = search.multiway(deadline, BRIEF_WORK) if wide else search.binary(deadline, BRIEF_WORK)
         if found.tree is None:
             return None

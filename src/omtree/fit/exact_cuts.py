@@ -18,26 +18,49 @@ from omtree.engines.dispatch import TreeSolver
 from omtree.engines.trees.all_cuts import CutSolution
 from omtree.engines.trees.neighbourhoods import ENDLESS, PATIENCE
 from omtree.errors import InfeasibleError
-from omtree.fit.cut_search import BRIEF_WORK, CutSearch, is_for_multiway
+from omtree.fit.cut_search import BRIEF_WORK, CutSearch, is_for_multiway, is_for_multiway_bounds
+from omtree.fit.fine_grid import at_thresholds
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTree, QuickTrees
 from omtree.fit.raw_cuts import with_cuts
-from omtree.fit.threshold_rounds import ROUNDING, Refined, as_quick_tree
+from omtree.fit.threshold_rounds import ROUNDING, Refined, Solve, as_quick_tree
+from omtree.fit.thresholds import ThresholdSearch
 from omtree.model.certificate import Status
 from omtree.objectives import Objective
+from omtree.problem.graph import Categories
 from omtree.problem.problem import Solution
 from omtree.sources.samples import Training
 
-#: Share of the time for a search that may end in a moment, before any other.
+#: Share of the time for binary trees over all cuts: their search cannot be taken up again, and most often it ends.
+_BINARY_SHARE = 0.5
+#: Share of the time for a moment's work before any other.
 _MOMENT_SHARE = 0.1
-#: Share of the time left for trees over few cuts, which everything after them starts from.
-_COARSE_SHARE = 0.8
-#: Share of the time left for the search over all cuts after that; the rest is for neighbourhoods of the best tree.
+#: Share of the time left for trees over few cuts, which a long search over all cuts starts from.
+_COARSE_SHARE = 0.3
+#: The same where that search gives a bound only.
+_BEFORE_BOUND_SHARE = 0.6
+#: Share of the time left for that search; the rest is for neighbourhoods of the best tree.
 _TIME_SHARE = 0.85
 _LAST_SHARE = 0.93
+#: Share of the time for trees over few cuts where columns have a code for every value.
+FEW_CUTS_SHARE = 0.4
 
 #: The tree over few cuts that a fit without "exact" gives by a deadline, which need not look at all cuts any more.
 Coarse = Callable[[Deadline, QuickTree], Refined]
+
+
+def over_few_cuts(
+    training: Training,
+    features: tuple[Feature, ...],
+    n_bins: int,
+    categories: Categories,
+    search: ThresholdSearch,
+    solve: Solve,
+) -> QuickTree:
+    """The tree that a fit without "exact" gives, which one over features with a code for every value starts from."""
+    few, _ = training.features(n_bins, "quantile", categories == "groups")
+    found = as_quick_tree(search.tree(few, solve))
+    return replace(found, root=at_thresholds(training, features, found.root))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +94,21 @@ class ExactCuts:
             raise InfeasibleError(f"No leaf can have a weight of {self.pose.min_support:g}; lower min_samples_leaf.")
         if found.status in ("optimal", "interrupted") or found.value - found.bound <= self.search.gap * found.value:
             return self._known(self._refined(features, cuts, found), found.bound, found.status, {})
-        other = coarse(self.deadline.share(_COARSE_SHARE if self._proves else _LAST_SHARE), cuts.quick_tree(found))
+        goes_on = self._proves and not self._in_two
+        share = _COARSE_SHARE if goes_on else _BEFORE_BOUND_SHARE if self._bounds else _LAST_SHARE
+        other = coarse(self.deadline.share(share), cuts.quick_tree(found))
         solution = other.answer.solution
         floor = max(found.bound, solution.bound if solution.all_cuts else solution.floor or 0.0)
         seconds = {**solution.seconds, "all cuts": found.seconds}
         known = min(found.value, solution.value)
-        may_go_on = self._proves and not math.isinf(self.deadline.remaining) and solution.status != "interrupted"
-        if may_go_on and known > floor * (1.0 + ROUNDING):
-            again = self._long(cuts, known)
-            seconds["all cuts"] += again.seconds
+        goes_on = goes_on and not math.isinf(self.deadline.remaining) and solution.status != "interrupted"
+        if goes_on and known > floor * (1.0 + ROUNDING):
+            again = cuts.multiway(self.deadline.share(_TIME_SHARE), binary=found, known=known)
+            seconds["all cuts"] = again.seconds
             floor = max(floor, again.bound)
             found = again if again.value < found.value else replace(found, status=again.status)
+        if self._bounds and solution.status != "interrupted":
+            floor = max(floor, cuts.multiway_floor(self.deadline.share(_TIME_SHARE), known))
         best = other if solution.value <= found.value else self._refined(features, cuts, found)
         status = "interrupted" if solution.status == "interrupted" else found.status
         if status != "interrupted" and best.answer.solution.value > floor * (1.0 + ROUNDING):
@@ -100,10 +127,16 @@ class ExactCuts:
         most = self.search.max_children
         return self._in_two or is_for_multiway(self.objective, self.training, self.pose, most)
 
+    @property
+    def _bounds(self) -> bool:
+        """Whether there is one for a bound alone."""
+        most = self.search.max_children
+        return not self._proves and is_for_multiway_bounds(self.objective, self.training, self.pose, most)
+
     def _moment(self, cuts: CutSearch) -> CutSolution:
-        """What a search finds that may end at once; without a limit, it ends when it ends."""
+        """What the first search finds, which may end with a proof; without a limit, it ends when it ends."""
         endless = math.isinf(self.deadline.remaining)
-        limit = self.deadline.share(1.0 if endless else _MOMENT_SHARE)
+        limit = self.deadline.share(1.0 if endless else _BINARY_SHARE if self._in_two else _MOMENT_SHARE)
         if self._in_two:
             return cuts.binary(limit)
         if not self._proves:
@@ -112,11 +145,6 @@ class ExactCuts:
         if endless:
             return cuts.multiway(limit)
         return cuts.multiway(limit, BRIEF_WORK, binary=cuts.binary(limit, BRIEF_WORK))
-
-    def _long(self, cuts: CutSearch, known: float) -> CutSolution:
-        """What is found and proven in most of the time that is left."""
-        limit = self.deadline.share(_TIME_SHARE)
-        return cuts.binary(limit) if self._in_two else cuts.multiway(limit, known=known)
 
     def _refined(self, features: tuple[Feature, ...], cuts: CutSearch, found: CutSolution) -> Refined:
         """The answer of a search, over codes that have its cuts."""
@@ -140,7 +168,9 @@ class ExactCuts:
         # Where no search is cut off by time, more of it is not what is lacking.
         patience = ENDLESS if found.status == "time_limit" else PATIENCE
         limit = self.deadline.share(_LAST_SHARE)
-        tree = self.quick.search(self.training, features, positions, limit, starts=starts, patience=patience)
+        tree = self.quick.search(
+            self.training, features, positions, limit, starts=starts, patience=patience, floor=starts[0].floor
+        )
         if tree is None or tree.value >= best.answer.solution.value:
             return best
         status: Status = "interrupted" if tree.interrupted else "time_limit"

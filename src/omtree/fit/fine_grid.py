@@ -169,6 +169,37 @@ def readable(training: Training, features: Sequence[Feature], root: RawNode) -> 
                 below, above = float(highest[: place + 1].max()), float(lowest[place + 1 : len(cuts) + 1].min())
                 parts = math.isfinite(below) and math.isfinite(above)
                 words[position][cut] = readable_between(below, above) if parts else cut
+    return _said(root, words)
+
+
+def at_thresholds(training: Training, features: Sequence[Feature], root: RawNode) -> RawNode:
+    """The tree cut at thresholds of the features, which part the samples in the same way.
+
+    Parameters
+    ----------
+    training : Training
+    features : sequence of Feature
+        Numeric ones with a threshold between any two values.
+    root : RawNode
+    """
+    words: dict[int, dict[float, float]] = {}
+    weight = training.row_weight
+    for position, found in cuts_of(root).items():
+        thresholds = features[position].thresholds
+        assert thresholds is not None or not found
+        if thresholds is not None:
+            values = training.columns[features[position].column].values
+            values = np.sort(values if weight is None else values[weight > 0])  # missing ones come last
+            for cut in found:
+                above = values[min(int(np.searchsorted(values, cut)), len(values) - 1)]
+                place = int(np.searchsorted(thresholds, above, side="right")) - 1
+                if place >= 0 and above >= cut:
+                    words.setdefault(position, {})[cut] = float(thresholds[place])
+    return _said(root, words)
+
+
+def _said(root: RawNode, words: Mapping[int, Mapping[float, float]]) -> RawNode:
+    """The tree with other words for the numbers it cuts at, by feature."""
 
     def said(node: RawNode) -> RawNode:
         known = words.get(node.feature, {})

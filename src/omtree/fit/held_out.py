@@ -12,6 +12,7 @@ from omtree.data.build import encode_rows
 from omtree.data.table import FloatArray
 from omtree.model.answering import answered_numbers
 from omtree.model.rules import RuleSet
+from omtree.model.score_figure import confusion_of
 from omtree.model.tally import Tally
 from omtree.model.tree import Tree
 from omtree.objectives import LabelCosts, Objective, RuleStatistics, Score
@@ -44,6 +45,8 @@ def mean_loss(
     shares = np.bincount(owner, weights=weight, minlength=len(rules))
     if target.is_number:
         predicted = answered_numbers(rules, owner, lambda: samples.columns)
+        if isinstance(objective, Hazard):
+            predicted = _cautious_risks(rules, float(samples.weight.mean()))[owner]
         return float(weight @ objective.row_losses(target, predicted) + _price(rules, constraints) @ shares)
     if target.charges is not None:
         answers = np.array([rule.label for rule in rules])[owner]
@@ -53,6 +56,16 @@ def mean_loss(
     flat = np.bincount(owner * n_classes + target.labels, weights=weight, minlength=len(rules) * n_classes)
     masses: FloatArray = flat.astype(np.float64).reshape(len(rules), n_classes)
     return _class_loss(objective, rules, masses, constraints)
+
+
+def _cautious_risks(rules: RuleSet, event: float) -> FloatArray:
+    """The risks of rules with one more event, and one more that was expected.
+
+    A rule of few rows and no event says that there never will be one, and a single row that shows it wrong would
+    outweigh all others; the sizes of trees would be chosen by such rows.
+    """
+    curves = [rule.survival for rule in rules if rule.survival is not None]
+    return np.array([(curve.events + event) / (curve.exposure + event) for curve in curves])
 
 
 def training_loss(objective: Objective, rules: RuleSet, constraints: Sequence[Constraint] = ()) -> float:
@@ -78,6 +91,12 @@ def _class_loss(objective: Objective, rules: RuleSet, masses: FloatArray, constr
         return float((confusion * objective.matrix(confusion.sum(axis=1))).sum()) + paid
     shares = np.array([rule.class_weights for rule in rules])
     return float((masses * objective.charges(labels, shares)).sum()) + paid
+
+
+def said_by_class(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training) -> FloatArray:
+    """The weight of the samples by their class and the answer of their rule."""
+    labels = np.array([rule.label for rule in rules])[owner]
+    return confusion_of(samples.target.labels, labels, samples.weight, len(samples.target.classes))
 
 
 def tally(rules: RuleSet, owner: npt.NDArray[np.intp], samples: Training, trained: Training) -> Tally:

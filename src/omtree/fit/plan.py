@@ -27,7 +27,7 @@ from omtree.fit.chosen_size import looked_at
 from omtree.fit.cut_search import BriefSearch, is_for_all_cuts
 from omtree.fit.effort import USUAL, Effort
 from omtree.fit.either_splits import EitherSplits
-from omtree.fit.exact_cuts import ExactCuts
+from omtree.fit.exact_cuts import FEW_CUTS_SHARE, ExactCuts, over_few_cuts
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.fewest_leaves import with_fewest_leaves
 from omtree.fit.infeasibility import why_none
@@ -130,7 +130,7 @@ class Plan:
         coarse = self.binning == "adaptive" or self._over_all_cuts(training, objective, setting)
         binning: Binning = "quantile" if coarse else cast(Binning, self.binning)
         with rounding_cuts(self.round_cuts):
-            features, dropped = training.features(self.n_bins, binning, self.categories == "groups")
+            features, dropped = training.features(self.n_bins, binning, self.categories == "groups", deadline)
         if dropped:
             named = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warn(f"Columns that cannot tell the rows apart are left out ({named}).")
@@ -268,7 +268,12 @@ class Plan:
                 exact = ExactCuts(training, pose, objective, search, deadline, quick)
                 refined = exact.tree(features, coarse)
             else:
-                refined = thresholds.tree(features, either)
+                known = None
+                if self.binning == "exact" and quick is not None and not quick.cuts_only:
+                    limit = deadline.share(FEW_CUTS_SHARE)
+                    few = ThresholdSearch(training, pose, self.n_bins, limit, *given, brief, effort.rounds)
+                    known = over_few_cuts(training, features, self.n_bins, self.categories, few, either)
+                refined = thresholds.tree(features, either, known)
             refined = with_fewest_leaves(refined, search, deadline)
             answer = refined.answer.after(deadline.elapsed)
             assert answer.root is not None

@@ -91,6 +91,7 @@ class QuickTrees:
         work: float = math.inf,
         variety: int = 0,
         patience: int = PATIENCE,
+        floor: float | None = None,
     ) -> QuickTree | None:
         """A good tree, no worse than those to start from; None where neighbourhoods do not know the loss.
 
@@ -107,6 +108,8 @@ class QuickTrees:
             Whether a feature may not be tested again below a node of another one.
         work : float
         variety, patience : int
+        floor : float, optional
+            What no tree does better than, where that is known; otherwise equal rows tell.
         """
         used = _all_cuts(starts)
         room = {position: MAX_CODES - 1 - features[position].has_missing for position in used}
@@ -134,7 +137,8 @@ class QuickTrees:
         )
         if math.isinf(found.value):
             return None
-        floor = starts[0].floor if starts else floor_of_equal_rows(training, problem, positions)
+        if floor is None:
+            floor = floor_of_equal_rows(training, problem, positions)
         others = tuple(raw_tree(other, fine) for other in found.others)
         return QuickTree(raw_tree(found.root, fine), found.value * standard.loss, floor, found.interrupted, others)
 

@@ -19,7 +19,8 @@ from omtree.fit.fold_models import FoldModels, Judged, Tried, judge_fold
 from omtree.fit.folds import in_words, make_folds
 from omtree.fit.price_steps import prices_between
 from omtree.model.expectation import Expectation
-from omtree.objectives import Objective
+from omtree.model.score_figure import with_score
+from omtree.objectives import Objective, Score
 from omtree.sources.samples import Training
 
 if TYPE_CHECKING:
@@ -162,9 +163,12 @@ class CrossValidation:
                 )
                 for place, fold in enumerate(folds)
             )
-        return self._choice(found, plan, [len(fold.train) for fold in folds], in_words(self.cv, len(folds)))
+        trained = [len(fold.train) for fold in folds]
+        return self._choice(found, plan, objective, trained, in_words(self.cv, len(folds)))
 
-    def _choice(self, found: Sequence[FoldModels], plan: Plan, trained: Sequence[int], how: str) -> SizeChoice:
+    def _choice(
+        self, found: Sequence[FoldModels], plan: Plan, objective: Objective, trained: Sequence[int], how: str
+    ) -> SizeChoice:
         every = tuple(sorted(set.union(*(set(fold.judged) for fold in found))))
         options: tuple[int, ...] | tuple[float, ...] = every
         sizes = [list(every)] * len(found)
@@ -183,7 +187,13 @@ class CrossValidation:
             )
 
         def expect(models: Sequence[Judged]) -> Expectation:
-            return Expectation.of_folds([each.tally for each in models], trained, self.measure, how)
+            tallies = [each.tally for each in models]
+            expected = Expectation.of_folds(tallies, trained, self.measure, how)
+            confusions = [each.confusion for each in models if each.confusion is not None]
+            if not isinstance(objective, Score) or not confusions:
+                return expected
+            worth, rows = sum(each.effective for each in tallies), float(np.mean(trained))
+            return with_score(expected, objective, confusions, worth, rows)
 
         by_size = {
             size: expect([fold.judged[size] for fold in found])

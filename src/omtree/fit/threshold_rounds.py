@@ -178,6 +178,7 @@ class ThresholdRounds:
             work=NEXT_WORK,
             variety=VARIETY if best.problem.max_depth <= 4 else 0,
             patience=NEXT_PATIENCE,
+            floor=start.floor,
         )
         if tree is None or tree.value >= start.value:
             return features, tree is not None and tree.interrupted

@@ -12,13 +12,14 @@ from omtree.engines.answers import TreeAnswer
 from omtree.engines.trees.neighbourhoods import ENDLESS, PATIENCE
 from omtree.engines.trees.splits import Splits
 from omtree.fit.greedy_start import greedy_tree
+from omtree.fit.known_trees import above_floor, better_of
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees, predicted_steps
 from omtree.fit.raw_cuts import n_leaves
+from omtree.fit.smaller_problems import Smaller, coarser, shallower
 from omtree.fit.threshold_rounds import (
     MAX_ROUNDS,
     MOST_LEAVES,
-    ROUNDING,
     VARIETY,
     Refined,
     Solve,
@@ -28,7 +29,7 @@ from omtree.fit.threshold_rounds import (
     with_cuts_of,
 )
 from omtree.model.certificate import Status
-from omtree.problem.problem import Problem, Solution
+from omtree.problem.problem import Problem
 from omtree.progress import Progress
 from omtree.sources.samples import Training
 
@@ -38,8 +39,11 @@ MAX_CELLS, MIN_SAMPLES = 1_000_000, 50_000
 _TIME_SHARE = 0.4
 #: Share of the time left for the first quick tree, for searches that may prove something, and for those that cannot.
 _FIRST_SHARE, _PROOF_SHARE, _HOPELESS_SHARE = 0.3, 0.6, 0.15
-#: Share of the time left for trees of a level less.
-_SHALLOW_SHARE = 0.3
+#: Cells of the sample on which a first tree is sought where all are many times more, of at least so many rows, the
+#: share of the time left for it, and its steps.
+START_CELLS, LEAST_START_ROWS, _SAMPLE_SHARE, SAMPLE_WORK = 3_000_000, 10_000, 0.2, 2e9
+#: Share of the time left for trees of a level less, or over fewer cuts, once a search has not ended.
+_SMALLER_SHARE = 0.5
 #: Share of the time left for a brief search over all cuts.
 _BRIEF_SHARE = 0.15
 #: Share of the time left for neighbourhoods when nothing is to come but the model and its check.
@@ -50,6 +54,8 @@ READING_SECONDS = 3e-9
 STEPS_PER_SECOND = 3e7
 #: Random changes without a gain after which the search for the first tree ends.
 FIRST_PATIENCE = 4
+#: Seconds that it takes to cut and code a cell, roughly.
+CODING_SECONDS = 4e-8
 #: Once the time is up, no quick tree is grown on more cells than this.
 LATE_CELLS = 1_000_000
 #: Seconds that a greedy tree takes for a cell and a level, roughly, and how far past the limit one may go on: nothing
@@ -125,7 +131,7 @@ class ThresholdSearch:
         self._rounds = ThresholdRounds(n_bins, deadline, progress, quick, rounds)
         self._brief = brief
 
-    def tree(self, features: tuple[Feature, ...], solve: Solve) -> Refined:
+    def tree(self, features: tuple[Feature, ...], solve: Solve, start: QuickTree | None = None) -> Refined:
         """The best tree, starting from the thresholds of these features.
 
         Every round is solved on all samples, and none makes the tree worse. In large data the thresholds are found on a
@@ -136,19 +142,23 @@ class ThresholdSearch:
         features : tuple of Feature
         solve : callable
             The best tree for a problem, by a deadline.
+        start : QuickTree, optional
+            A tree over thresholds that stay as they are; the answer is no worse.
         """
         started = self._deadline.elapsed
         coarse = self._rounds.coarse(self._training, features)
         hopeless = self._hopeless(features)
         part = self._part(features, coarse, hopeless)
         first = self._first_tree(part, features, coarse, hopeless)
+        if start is not None:
+            first = start if first is None else better_of(first, start)
         answers = self._quick is not None and not self._quick.cuts_only
         if first is not None and part.is_all and answers:
             if coarse and not first.interrupted and not first.proven and not self._deadline.expired:
                 first = self._anywhere(part, features, first)
             # The trees of other sizes need more cuts than those of a tree that is proven.
             proven = first.proven and (hopeless or n_leaves(first.root) > MOST_LEAVES)
-            ended = first.interrupted or proven or self._deadline.expired
+            ended = first.interrupted or proven or self._late(part)
             if ended or (hopeless and not self._ends_in_two(features)):
                 return self._quickly(part, features, coarse, first, None, go_on=not ended)
         if first is not None and first.interrupted:
@@ -162,19 +172,24 @@ class ThresholdSearch:
             features, rounds = with_cuts_of(part.training, features, first, self._n_bins), 2
         floor = first.floor if first is not None and part.is_all and (first.floor > 0.0 or first.proven) else None
         before = self._deadline.elapsed - started
-        refined = _above(self._searched(part, features, solve, hopeless, rounds, floor or 0.0), floor, before)
+        refined = above_floor(self._searched(part, features, solve, hopeless, rounds, floor or 0.0), floor, before)
         looked = self._brief is not None and first is not None
         tried = looked and coarse and part.is_all and answers and not hopeless
-        if tried and self._may_be_shallower(refined):
-            shallow = self._shallower(quantiles, solve)
-            first = shallow if first is None else _better(first, shallow)
-            if shallow.value < refined.answer.solution.value:
-                cuts = with_cuts_of(part.training, features, shallow, self._n_bins)
-                again = self._searched(part, cuts, solve, hopeless, rounds, floor or 0.0)
-                if again.answer.solution.value <= shallow.value:
-                    refined = _above(again, floor, before)
-                else:
-                    return self._quickly(part, features, coarse, first, refined, go_on=False)
+        if tried:
+            for make in (shallower, coarser):
+                if not self._may_be_smaller(refined):
+                    break
+                known = self._of_smaller(make(self._pose, self._n_bins, quantiles, coarse), _SMALLER_SHARE, solve)
+                if known is None:
+                    continue
+                first = known if first is None else better_of(first, known)
+                if known.value < refined.answer.solution.value:
+                    cuts = with_cuts_of(part.training, features, known, self._n_bins)
+                    again = self._searched(part, cuts, solve, hopeless, rounds, floor or 0.0)
+                    if again.answer.solution.value > known.value:
+                        go_on = refined.answer.solution.status == "time_limit" and not first.interrupted
+                        return self._quickly(part, features, coarse, first, refined, go_on=go_on)
+                    features, refined = cuts, above_floor(again, floor, before)
         ended = refined.answer.solution.status in ("optimal", "gap_reached", "interrupted")
         in_memory = part.is_all or type(self._training) is Training
         if not answers or ended or not in_memory or (first is None and self._too_late(part)):
@@ -255,6 +270,16 @@ class ThresholdSearch:
         """Whether the time is up, and even the quickest tree would take long."""
         return self._deadline.expired and len(part.training) * len(part.training.columns) > LATE_CELLS
 
+    def _late(self, part: _Part) -> bool:
+        """Whether the time is up, or would be far over once all columns are cut finely."""
+        coding = self._coding_seconds(part)
+        return self._deadline.expired or (coding > GREEDY_GRACE and coding > self._deadline.remaining)
+
+    @staticmethod
+    def _coding_seconds(part: _Part) -> float:
+        """About how long it takes to cut all columns finely before a search on all samples begins."""
+        return CODING_SECONDS * len(part.training) * len(part.training.columns)
+
     def _greedy_steps(self, part: _Part) -> float:
         """Cells that a greedy tree sorts, level by level."""
         return float(len(part.training) * len(part.training.columns) * self._pose.max_depth)
@@ -287,34 +312,54 @@ class ThresholdSearch:
             features,
             coarse,
             limit,
+            starts=self._sampled_start(part, features, coarse) if hopeless else (),
             once=once,
             work=FIRST_WORK,
             variety=VARIETY if self._pose.max_depth <= 4 and not self._quick.cuts_only else 0,
             patience=FIRST_PATIENCE,
         )
 
+    def _sampled_start(self, part: _Part, features: tuple[Feature, ...], coarse: Sequence[int]) -> list[QuickTree]:
+        """A good tree of a sample, where there are so many cells that little is tried on all of them.
+
+        What it is worth on all samples is not known yet.
+        """
+        assert self._quick is not None
+        size = max(LEAST_START_ROWS, START_CELLS // len(features))
+        after = (1.0 - _SAMPLE_SHARE) * self._deadline.remaining
+        if 2 * size > len(part.training) or self._coding_seconds(part) > after:
+            return []
+        sample = part.training.sample(size, self._seed)
+        tree = self._quick.search(
+            sample, features, coarse, self._share(_SAMPLE_SHARE), work=SAMPLE_WORK, patience=PATIENCE, floor=0.0
+        )
+        return [] if tree is None else [replace(tree, value=math.inf)]
+
     def _anywhere(self, part: _Part, features: tuple[Feature, ...], first: QuickTree) -> QuickTree:
         """The better of the first tree and one of a brief search over all cuts, with what that search has proven."""
         found = (
             None if self._brief is None else self._brief(part.training, features, self._pose, self._share(_BRIEF_SHARE))
         )
-        return first if found is None else _better(first, found)
+        return first if found is None else better_of(first, found)
 
-    def _may_be_shallower(self, refined: Refined) -> bool:
-        """Whether a tree of a level less may be better, which chose its cuts by itself."""
+    def _may_be_smaller(self, refined: Refined) -> bool:
+        """Whether a tree of a level less, or over fewer cuts, may be better, which chose its cuts by itself."""
         found = refined.answer.solution
         proven = found.status == "optimal" and (found.all_cuts or found.value <= (found.floor or 0.0))
         return self._pose.max_depth > 2 and not proven and found.status != "interrupted" and not self._deadline.expired
 
-    def _shallower(self, features: tuple[Feature, ...], solve: Solve) -> QuickTree:
-        """The tree of a level less, which a fit starts from so that it is no worse; nothing is known of deeper ones."""
+    def _of_smaller(self, smaller: Smaller | None, share: float, solve: Solve) -> QuickTree | None:
+        """The tree of a smaller problem, which a fit starts from so that it is no worse.
+
+        What is proven there does not hold here.
+        """
+        if smaller is None:
+            return None
         assert self._quick is not None
-        depth = self._pose.max_depth - 1
-        pose = replace(self._pose, max_depth=depth, max_leaves=min(self._pose.max_leaves, 2**depth))
-        quick, limit = replace(self._quick, pose=pose), self._share(_SHALLOW_SHARE)
+        quick = replace(self._quick, pose=smaller.pose)
         given = (self._seed, None, quick, self._brief, self._rounds.most)
-        search = ThresholdSearch(self._training, pose, self._n_bins, limit, *given)
-        found = search.tree(features, solve)
+        search = ThresholdSearch(self._training, smaller.pose, smaller.n_bins, self._share(share), *given)
+        found = search.tree(smaller.features, solve)
         return replace(as_quick_tree(found), interrupted=found.answer.solution.status == "interrupted")
 
     def _quickly(
@@ -348,7 +393,9 @@ class ThresholdSearch:
             limit = self._last_limit(part)
             known = min((start.value for start in starts), default=math.inf)
             self._rounds.tell("search parts", known, bound)
-            tree = self._quick.search(part.training, features, coarse, limit, starts=starts, patience=patience)
+            tree = self._quick.search(
+                part.training, features, coarse, limit, starts=starts, patience=patience, floor=starts[0].floor
+            )
             self._rounds.tell("solved parts", math.inf if tree is None else tree.value, bound)
         if refined is not None and (tree is None or tree.value >= refined.answer.solution.value):
             return refined
@@ -365,32 +412,3 @@ class ThresholdSearch:
         if len(self._training) <= size or not self._rounds.coarse(self._training, features):
             return len(self._training)
         return size
-
-
-def _better(first: QuickTree, found: QuickTree) -> QuickTree:
-    """The better of two trees with what is known of both; the other one is left as one with other first tests."""
-    floor = max(first.floor, found.floor)
-    if found.value < first.value:
-        return replace(found, floor=floor, others=(first.root, *first.others))
-    return replace(first, floor=floor, interrupted=found.interrupted)
-
-
-def _above(refined: Refined, floor: float | None, before: float) -> Refined:
-    """The answer with what no tree does better than, wherever numbers are cut, and the seconds that came before it.
-
-    A floor of zero that is reached is one as well; None means that nothing is known.
-    """
-    found = with_floor(refined.answer.solution, floor)
-    seconds = {**found.seconds, "thresholds": found.seconds.get("thresholds", 0.0) + before}
-    return replace(refined, answer=replace(refined.answer, solution=replace(found, seconds=seconds)))
-
-
-def with_floor(found: Solution, floor: float | None) -> Solution:
-    """A solution with what no tree does better than, wherever numbers are cut; None where that is not known."""
-    # Both are sums of squares in other orders.
-    found = replace(found, bound=min(found.bound, found.value))
-    if floor is not None and not found.all_cuts:
-        found = replace(found, floor=min(floor, found.value), bound=min(found.value, max(found.bound, floor)))
-    if floor is not None and found.value <= floor * (1.0 + ROUNDING) and found.status != "interrupted":
-        found = replace(found, status="optimal", floor=found.value, bound=found.value)
-    return found

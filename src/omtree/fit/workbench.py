@@ -65,10 +65,13 @@ class Workbench:
         plan = replace(self.plan, max_leaves=self.problem.max_leaves)
         return replace(self, problem=plan.problem_on(self.training, self.features(), self.objective))
 
-    def fit(self, constraints: Sequence[Constraint], deadline: Deadline) -> tuple[Outcome, Certificate]:
-        """The best model under other constraints, over the same thresholds."""
+    def fit(
+        self, constraints: Sequence[Constraint], deadline: Deadline, features: tuple[Feature, ...] | None = None
+    ) -> tuple[Outcome, Certificate]:
+        """The best model under other constraints, over the same thresholds, or over those that are given."""
         plan = replace(self.plan, constraints=tuple(constraints), max_leaves=self.problem.max_leaves)
-        return plan.fit_on(self.training, self.features(), self.objective, deadline)
+        features = self.features() if features is None else features
+        return plan.fit_on(self.training, features, self.objective, deadline)
 
     def under(self, constraints: Sequence[Constraint], problem: Problem) -> Workbench:
         """The same for a model that was fitted anew."""

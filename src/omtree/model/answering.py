@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omtree.data.column import Columns
+from omtree.data.column import Column, Columns
 from omtree.data.parsing.reading import ColumnReading
 from omtree.data.parsing.understand import read_again
-from omtree.data.table import UNKNOWN, CodeArray
+from omtree.data.table import UNKNOWN, CodeArray, Feature
+from omtree.data.wording import show_level
+from omtree.errors import warn
 from omtree.model.line import line_answers, line_columns
 from omtree.model.rules import RuleSet
 from omtree.model.tree import Tree
+
+#: Rows from which on it is no chance that not one of them has a value of the training rows.
+MANY_ROWS = 10
 
 
 class Answering:
@@ -48,6 +53,7 @@ class Answering:
         for position in asked_features(self.rules_, self.tree_):
             feature = self.rules_.features[position]
             feature.encode(columns[feature.column], out=codes[position])
+            _warn_if_all_are_new(feature, columns[feature.column], codes[position])
         return codes
 
     def _asked_columns(self) -> set[int]:
@@ -66,6 +72,19 @@ class Answering:
         """Some columns of new rows, read as those of the training rows were."""
         by_name = self._by_name(X, [self.reading_[place].name for place in sorted(wanted)])
         return read_again(X, self.reading_, wanted, by_name=by_name)
+
+
+def _warn_if_all_are_new(feature: Feature, column: Column, codes: CodeArray) -> None:
+    """Other words for the same values look like values that training never saw, and would be answered as such."""
+    if feature.levels is None or len(codes) < MANY_ROWS or (codes != UNKNOWN).any():
+        return
+    present = column.values[~np.isnan(column.values) if column.levels is None else column.values >= 0]
+    if len(present) >= MANY_ROWS:
+        value = present[0] if column.levels is None else column.levels[int(present[0])]
+        warn(
+            f"No row has a value of column {feature.name!r} that training had: {show_level(value)} in place of "
+            f"{show_level(feature.levels[0])} and the like; write them as in training."
+        )
 
 
 def asked_features(rules: RuleSet, tree: Tree | None) -> list[int]:

@@ -59,6 +59,10 @@ class Expectation:
         New rows that this is from.
     how : str
         Where those rows are from, such as "5-fold cross-validation".
+    score_name : str
+        What the model was fitted for where that is a score such as "F1"; else empty.
+    score : Figure or None
+        That score on the new rows.
     """
 
     measure: str
@@ -69,6 +73,8 @@ class Expectation:
     gain: Figure
     rows: int
     how: str
+    score_name: str = ""
+    score: Figure | None = None
 
     @classmethod
     def of_rows(cls, tally: Tally, measure: str, how: str) -> Expectation:
@@ -147,7 +153,7 @@ class Expectation:
         return ""
 
     def __str__(self) -> str:
-        lines = [f"on new rows   {self._words(self.value, self.rmse)}, by {self.how}"]
+        lines = [f"on new rows   {self._words(self.value, self.rmse)}{self.score_words}, by {self.how}"]
         lines.append(f"baseline      {self.baseline_words}")
         if self.warning:
             lines.append(self.warning)
@@ -160,6 +166,18 @@ class Expectation:
             always = _ALWAYS.get(self.measure, "the most frequent class")
             return f"{self.measure} {in_measure(self.measure, self.baseline)}, {always} every time"
         return f"R2 0, RMSE {short(self.baseline_rmse)}, the mean every time"
+
+    @property
+    def score_words(self) -> str:
+        """The score with its interval, to go on with; nothing where there is none.
+
+        >>> half = Figure(0.5, 0.5, 0.5)
+        >>> Expectation("accuracy", half, 0.5, None, None, half, 9, "", "F1", Figure(0.7, 0.61, 0.78)).score_words
+        '; F1 0.700 (0.610 to 0.780)'
+        """
+        if self.score is None:
+            return ""
+        return f"; {self.score_name} {self.score.value:.3f} ({self.score.low:.3f} to {self.score.high:.3f})"
 
     def _words(self, value: Figure, rmse: Figure | None) -> str:
         text = f"{self.measure} {in_measure(self.measure, value.value)} ({span(self.measure, value)})"

@@ -13,7 +13,9 @@ from omtree.data.table import FloatArray
 from omtree.data.wording import text_of
 from omtree.model.expectation import EXPLAINED, MEAN_REWARD, Expectation, in_measure, short, span
 from omtree.model.policy_value import PolicyValue
+from omtree.model.score_figure import confusion_of, with_score
 from omtree.model.tally import Tally
+from omtree.objectives import Score
 from omtree.objectives.hazard import Hazard
 from omtree.objectives.logrank import LogRank
 from omtree.objectives.squares import Squares
@@ -109,9 +111,11 @@ def expectation_on(model: OptimalTreeBase, X: Any, y: Any, sample_weight: Any, h
         weight = weight * np.where(known, scale[actual], 1.0)
     said = np.array([rule.label for rule in rules])[owner]
     usual = int(_class_totals(rules).argmax())
-    return Expectation.of_rows(
-        Tally.of(np.asarray(said != actual, float), np.asarray(actual != usual, float), weight), measure, how
-    )
+    tally = Tally.of(np.asarray(said != actual, float), np.asarray(actual != usual, float), weight)
+    expected, objective = Expectation.of_rows(tally, measure, how), model._objective()
+    if not isinstance(objective, Score):
+        return expected
+    return with_score(expected, objective, [confusion_of(actual, said, weight, len(rules.classes))], tally.effective)
 
 
 def expectation_of_policy(rules: RuleSet, found: PolicyValue, how: str) -> Expectation:
@@ -186,6 +190,7 @@ def _on_new_rows(expected: Expectation | None) -> Lead:
     words = f"{span(expected.measure, expected.value)}, 95 % interval by {expected.how}"
     if expected.rmse is not None:
         words += f"; RMSE {short(expected.rmse.value)} ({short(expected.rmse.low)} to {short(expected.rmse.high)})"
+    words += expected.score_words
     return Lead(name, _figure(expected.measure, expected.value.value), words)
 
 
@@ -199,6 +204,8 @@ def in_training(model: OptimalTreeBase) -> Lead:
     words = "on the rows it was fitted to, where larger models always do better"
     if rmse is not None:
         words = f"RMSE {short(rmse)}, {words}"
+    if model.certificate_.score:
+        words = f"{model.certificate_.score} {1.0 - model.certificate_.value:.3f}, {words}"
     return Lead("In training", "not known" if math.isnan(value) else _figure(model._measure, value), words)
 
 

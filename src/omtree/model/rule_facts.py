@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omtree.data.table import FloatArray
 from omtree.model.survival_curve import SurvivalCurve
-from omtree.model.target_summary import Summary, TargetSummary
+from omtree.model.target_summary import TargetSummary
 from omtree.objectives.objective import Objective, RuleStatistics, Score
 from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Problem
@@ -30,9 +30,35 @@ class RuleFacts:
     prediction: Any
     loss: float
     label: int
-    targets: TargetSummary | None = None
+    targets: Callable[[], TargetSummary] | None = None
     values: tuple[float, ...] = ()
     survival: SurvivalCurve | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSamples:
+    """The samples of rules whose target is a number, those of a rule side by side, in their order.
+
+    Attributes
+    ----------
+    order : array of int
+        Positions of the samples.
+    starts : array of int, shape (n_rules + 1,)
+        Where those of each rule begin, and the end of all.
+    targets, weights : arrays of float
+        Of the samples, in this order.
+    """
+
+    order: Assignment
+    starts: Assignment
+    targets: FloatArray
+    weights: FloatArray
+
+    def summary(self, rules: Sequence[int]) -> TargetSummary:
+        """The spread of the target over some of the rules."""
+        inside = [np.arange(self.starts[rule], self.starts[rule + 1]) for rule in rules]
+        places = np.concatenate(inside)
+        return TargetSummary.of(self.targets[places], self.weights[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +79,22 @@ class Reader:
     target: Target
     weight: FloatArray
 
-    def facts(self, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:
-        """Of every rule, given the rule of each merged row and the label of each rule."""
-        return self._numbers(rule_of_row, len(labels)) if self.target.is_number else self._classes(rule_of_row, labels)
+    def facts(
+        self, rule_of_row: Assignment, labels: Sequence[int], samples: RuleSamples | None = None
+    ) -> list[RuleFacts]:
+        """Of every rule, given the rule of each merged row and the label of each rule.
 
-    def summaries(self, rule_of_row: Assignment, n_rules: int) -> Summary | None:
-        """What tells the spread of the target over several rules; None where it is no number."""
+        Where the target is a number, `samples` are those of the rules, if they are known already.
+        """
+        if not self.target.is_number:
+            return self._classes(rule_of_row, labels)
+        return self._numbers(samples or self._samples(rule_of_row, len(labels)))
+
+    def samples(self, rule_of_row: Assignment, n_rules: int) -> RuleSamples | None:
+        """The samples of the rules, which tell the spread of the target; None where that is not one number."""
         if not self.target.is_number or self.target.lifetimes is not None or self.target.outputs is not None:
             return None
-        samples = self._samples(rule_of_row, n_rules)
-
-        def summary(rules: Sequence[int]) -> TargetSummary:
-            inside = np.concatenate([samples[rule] for rule in rules])
-            return TargetSummary.of(self.target.values[inside], self.weight[inside])
-
-        return summary
+        return self._samples(rule_of_row, n_rules)
 
     def _classes(self, rule_of_row: Assignment, labels: Sequence[int]) -> list[RuleFacts]:
         problem, n_rules = self.problem, len(labels)
@@ -110,36 +137,32 @@ class Reader:
             return float(strata @ self.problem.costs[:, label])
         return float(self.objective.loss(RuleStatistics(np.array(class_weights), self.target.classes.tolist())))
 
-    def _numbers(self, rule_of_row: Assignment, n_rules: int) -> list[RuleFacts]:
+    def _numbers(self, samples: RuleSamples) -> list[RuleFacts]:
         facts = []
-        for samples in self._samples(rule_of_row, n_rules):
-            targets, weights = self.target.values[samples], self.weight[samples]
-            rule = RuleStatistics.of_samples(self.target, self.weight, samples)
-            loss = float(self.objective.loss(rule))
-            if rule.outputs is not None and rule.output_weights is not None:
-                means = self.objective.predict(rule)
-                scaled = tuple((np.array(means) * np.sqrt(rule.output_weights)).tolist())
-                facts.append(RuleFacts(float(weights.sum()), (), means, loss, 0, values=scaled))
-                continue
-            if rule.leaf_columns is not None:
-                spread = TargetSummary.of(targets, weights)
-                facts.append(RuleFacts(float(weights.sum()), (), self.objective.predict(rule), loss, 0, spread))
-                continue
-            prediction = float(self.objective.predict(rule))
-            if rule.lifetimes is not None:
-                curve = SurvivalCurve.of(rule.lifetimes, weights)
-                facts.append(RuleFacts(float(weights.sum()), (), prediction, loss, 0, survival=curve))
-                continue
-            summary = TargetSummary.of(targets, weights)
-            facts.append(RuleFacts(float(weights.sum()), (), prediction, loss, 0, summary))
+        masses = np.add.reduceat(samples.weights, samples.starts[:-1]).tolist()
+        answers = self.objective.of_rules(self.target, self.weight, samples.order, samples.starts)
+        for r, (mass, (loss, prediction)) in enumerate(zip(masses, answers, strict=True)):
+            first, end = samples.starts[r : r + 2]
+            if self.target.outputs is not None and self.target.output_weights is not None:
+                scaled = tuple((np.array(prediction) * np.sqrt(self.target.output_weights)).tolist())
+                facts.append(RuleFacts(mass, (), prediction, loss, 0, values=scaled))
+            elif self.target.lifetimes is not None:
+                lifetimes = self.target.lifetimes.take(samples.order[first:end])
+                curve = SurvivalCurve.of(lifetimes, samples.weights[first:end])
+                facts.append(RuleFacts(mass, (), float(prediction), loss, 0, survival=curve))
+            else:
+                is_line = self.target.leaf_columns is not None
+                spread = partial(TargetSummary.of, samples.targets[first:end], samples.weights[first:end])
+                facts.append(RuleFacts(mass, (), prediction if is_line else float(prediction), loss, 0, spread))
         return facts
 
-    def _samples(self, rule_of_row: Assignment, n_rules: int) -> list[Assignment]:
-        """The samples of every rule, in their order."""
+    def _samples(self, rule_of_row: Assignment, n_rules: int) -> RuleSamples:
         rule_of_sample = self._rule_of_sample(rule_of_row)
+        if n_rules < 2**15:
+            rule_of_sample = rule_of_sample.astype(np.int16)  # these are sorted by their digits, which is faster
         order = np.argsort(rule_of_sample, kind="stable")
-        bounds = np.searchsorted(rule_of_sample[order], np.arange(n_rules + 1)).tolist()
-        return [order[first:end] for first, end in itertools.pairwise(bounds)]
+        starts = np.searchsorted(rule_of_sample[order], np.arange(n_rules + 1))
+        return RuleSamples(order, starts, self.target.values[order], self.weight[order])
 
     def _rule_of_sample(self, rule_of_row: Assignment) -> Assignment:
         # A sample of weight zero has row -1 and belongs to no rule.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from omtree.data.table import CodeArray, Feature
 from omtree.data.wording import answer, counts_rows, number
+from omtree.later import HasLater, Later
 from omtree.model.line import Line
 from omtree.model.notebook_html import html_table
 from omtree.model.survival_curve import SurvivalCurve
@@ -19,7 +20,7 @@ from omtree.model.target_summary import TargetSummary
 from omtree.problem.graph import Condition
 
 if TYPE_CHECKING:
-    from omtree.model.rule_facts import Reader
+    from omtree.model.rule_facts import Reader, RuleSamples
     from omtree.problem.problem import Path
 
 #: Rows looked at in one go; keeps the table of failed conditions in the cache and memory modest.
@@ -27,7 +28,7 @@ CHUNK = 1 << 15
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(HasLater):
     """One rule: when every condition holds, predict a class or a number.
 
     Attributes
@@ -63,7 +64,7 @@ class Rule:
     prediction: Any
     loss: float
     label: int
-    targets: TargetSummary | None = None
+    targets: Later[TargetSummary] = Later()
     cost: float = 0.0
     values: tuple[float, ...] = ()
     survival: SurvivalCurve | None = None
@@ -115,7 +116,11 @@ class RuleSet(Sequence[Rule]):
 
     @classmethod
     def from_paths(
-        cls, paths: Sequence[Path], reader: Reader, rule_of_row: npt.NDArray[np.intp] | None = None
+        cls,
+        paths: Sequence[Path],
+        reader: Reader,
+        rule_of_row: npt.NDArray[np.intp] | None = None,
+        samples: RuleSamples | None = None,
     ) -> RuleSet:
         """The rules behind an engine's paths, with what they weigh and cost on the problem's rows.
 
@@ -125,12 +130,14 @@ class RuleSet(Sequence[Rule]):
         reader : Reader
         rule_of_row : array of int, optional
             The path that covers each merged row, where that is known.
+        samples : RuleSamples, optional
+            The same of the samples, where that is known.
         """
         problem = reader.problem
         features = problem.table.features
         if rule_of_row is None:
             rule_of_row = rule_of_rows(paths, problem.table.codes)
-        facts = reader.facts(rule_of_row, [path.label for path in paths])
+        facts = reader.facts(rule_of_row, [path.label for path in paths], samples)
         prices = problem.limits.prices
         rules = []
         for path, fact in zip(paths, facts, strict=True):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from omtree.data.table import CodeArray
+from omtree.later import HasLater, Later
 from omtree.model.rules import RuleSet, in_words, rule_of_rows
 from omtree.model.target_summary import Summary, TargetSummary
 from omtree.problem.graph import Condition
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TreeNode:
+class TreeNode(HasLater):
     """One node of a fitted tree.
 
     Attributes
@@ -63,7 +64,7 @@ class TreeNode:
     class_weights: tuple[float, ...]
     rule: int | None
     support: float
-    targets: TargetSummary | None = None
+    targets: Later[TargetSummary] = Later()
     values: tuple[float, ...] = ()
 
     @property
@@ -140,8 +141,9 @@ class Tree:
             return _Split(feature, tuple(branches), node.default)
 
         bare = shape(root, {}, np.arange(codes.shape[1]))
-        summary = reader.summaries(rule_of_row, len(paths))
-        return cls(bare, RuleSet.from_paths(paths, reader, rule_of_row), summary)
+        samples = reader.samples(rule_of_row, len(paths))
+        rules = RuleSet.from_paths(paths, reader, rule_of_row, samples)
+        return cls(bare, rules, None if samples is None else samples.summary)
 
     @classmethod
     def from_rules(cls, rules: RuleSet, summary: Summary | None = None) -> Tree | None:
@@ -260,7 +262,7 @@ class Tree:
         nodes.append(None)
         if isinstance(shape, int):
             rule = self.rules[shape]
-            own = (rule.class_weights, shape, rule.support, rule.targets, rule.values)
+            own = (rule.class_weights, shape, rule.support, lambda: rule.targets, rule.values)
             node = TreeNode(index, parent, depth, condition, None, (), None, *own)
         else:
             children = [self._grow(child, nodes, index, branch, depth + 1, summary) for branch, child in shape.branches]
@@ -269,7 +271,7 @@ class Tree:
             default = (heaviest if shape.default is None else children[shape.default]).index
             places = tuple(child.index for child in children)
             support = sum(child.support for child in children)
-            targets = None if summary is None else summary(_rules_below(shape))
+            targets = None if summary is None else partial(summary, _rules_below(shape))
             means = zip(*([child.support * value for value in child.values] for child in children), strict=True)
             values = tuple(sum(column) / support for column in means)
             below = (places, default, weights, None, support, targets, values)
@@ -292,7 +294,8 @@ def summary_of(paths: Sequence[Path], reader: Reader) -> Summary | None:
     """The spread of the target over several of these paths; None where it is no number."""
     if not reader.target.is_number:
         return None
-    return reader.summaries(rule_of_rows(paths, reader.problem.table.codes), len(paths))
+    samples = reader.samples(rule_of_rows(paths, reader.problem.table.codes), len(paths))
+    return None if samples is None else samples.summary
 
 
 def _rules_below(shape: _Split | int) -> list[int]:

@@ -15,6 +15,7 @@ class MCC(Score):
     """The correlation of the true and the predicted class; 0 where only one class is predicted."""
 
     name = "MCC"
+    least = -1.0
 
     def score(self, confusion: FloatArray) -> float:
         """From -1 to 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -132,6 +133,25 @@ class Objective:
         """What the rule predicts: the position of a class, or a number."""
         return rule.mean if len(rule.class_weights) == 0 else int(rule.class_weights.argmax())
 
+    def of_rules(
+        self, target: Target, weights: FloatArray, order: IntArray, starts: IntArray
+    ) -> list[tuple[float, Any]]:
+        """Loss and prediction of many rules, where the target is a number.
+
+        Parameters
+        ----------
+        target : Target
+        weights : array of float
+            Of the samples.
+        order : array of int
+            Positions of the samples, those of a rule side by side.
+        starts : array of int, shape (n_rules + 1,)
+            Where those of each rule begin in `order`, and the end of the last one; what is before the first is of none.
+        """
+        parts = [order[first:end] for first, end in itertools.pairwise(starts.tolist())]
+        rules = [RuleStatistics.of_samples(target, weights, inside) for inside in parts]
+        return [(float(self.loss(rule)), self.predict(rule)) for rule in rules]
+
     def check(self, target: Target) -> None:
         """Complain about a target that the objective is not made for, in one sentence."""
 
@@ -210,6 +230,8 @@ class Score(Objective):
 
     tasks = ("classification",)
     name: ClassVar[str]
+    #: The lowest score there is.
+    least: ClassVar[float] = 0.0
 
     @property
     def unit(self) -> str:  # type: ignore[override]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from omtree import _native
+from omtree.problem.limits import RuleLimits
+from omtree.problem.losses import adds_up
 from omtree.problem.problem import Problem
 
 
@@ -51,3 +55,29 @@ def make_judge(problem: Problem) -> _native.RuleJudge:
         predicate=limits.predicate,
         refines=problem.loss.refines,
     )
+
+
+def loss_of_all(problem: Problem) -> float:
+    """The size of the loss of all rows in one leaf, whatever the limits.
+
+    Examples
+    --------
+    >>> from omtree.data.table import Feature, Table
+    >>> from omtree.problem.graph import FeatureGraph
+    >>> from omtree.problem.losses import ImpurityLoss
+    >>> size = Feature("size", 0, "ordinal", 2, False, levels=("S", "L"))
+    >>> table = Table((size,), np.array([[0, 1]], np.uint8), np.array([[3.0, 1], [1, 3]]), np.arange(2))
+    >>> loss_of_all(Problem(table, FeatureGraph(table.features), ImpurityLoss("gini", 2), 1, 2, 1.0))
+    4.0
+    """
+    table = problem.table
+    if adds_up(problem.loss):
+        # Sums decide, and one row that has them is judged sooner than all rows are.
+        one = replace(
+            table,
+            codes=table.codes[:, :1],
+            statistics=table.statistics.sum(axis=0, keepdims=True),
+            row_weight=None if table.row_weight is None else np.array([table.row_weight.sum()]),
+        )
+        problem = replace(problem, table=one, limits=RuleLimits())
+    return abs(make_judge(problem).bare_loss(np.arange(problem.table.n_rows, dtype=np.uint32)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from omtree import _native
 from omtree.data.table import FloatArray
-from omtree.problem.judge import make_judge
+from omtree.problem.judge import loss_of_all
 from omtree.problem.losses import LinearLoss, RowLoss
 from omtree.problem.problem import Problem
 
@@ -83,7 +83,7 @@ def most_loss(problem: Problem) -> float:
     """
     if isinstance(problem.loss, LinearLoss):
         return float(problem.table.statistics.sum(axis=0) @ problem.costs.max(axis=1))
-    return abs(make_judge(problem).bare_loss(np.arange(problem.table.n_rows, dtype=np.uint32)))
+    return loss_of_all(problem)
 
 
 def _above(total: float) -> float:

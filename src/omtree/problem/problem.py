@@ -172,10 +172,17 @@ class Path:
         """Which columns of `codes` (features x rows) satisfy every condition."""
         inside = np.ones(codes.shape[1], dtype=bool)
         for condition in self.conditions:
-            allowed = np.zeros(256, dtype=bool)
-            allowed[list(condition.codes)] = True
-            inside &= allowed[codes[condition.feature]]
+            inside &= meeting(codes[condition.feature], condition.codes)
         return inside
+
+
+def meeting(codes: npt.NDArray[np.uint8], allowed: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """Which of the codes are among those allowed."""
+    if len(allowed) == 1:
+        return np.asarray(codes == allowed[0])
+    table = np.zeros(256, dtype=bool)
+    table[list(allowed)] = True
+    return table.take(codes)
 
 
 @dataclass(frozen=True)

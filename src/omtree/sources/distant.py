@@ -35,7 +35,7 @@ class DistantTraining(Training):
     _known: dict[str, Any] = field(kw_only=True, default_factory=dict)
 
     def features(
-        self, n_bins: int, binning: Binning, group_levels: bool = True
+        self, n_bins: int, binning: Binning, group_levels: bool = True, deadline: Deadline | None = None
     ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
         """The columns that vary as features, and name and reason for each that was dropped."""
         with self.deadline.outside():

@@ -18,6 +18,7 @@ from omtree.data.column import Columns
 from omtree.data.parsing.reading import Reading
 from omtree.data.parsing.understand import understand
 from omtree.data.table import CodeArray, Feature, FloatArray, Table
+from omtree.deadline import Deadline
 from omtree.sources.target import Target, check_weights, weigh_classes
 
 
@@ -129,12 +130,21 @@ class Training:
         return len(_native.few_distinct(self.columns[feature.column].values, weights, n_bins)) > n_bins
 
     def features(
-        self, n_bins: int, binning: Binning, group_levels: bool = True
+        self, n_bins: int, binning: Binning, group_levels: bool = True, deadline: Deadline | None = None
     ) -> tuple[tuple[Feature, ...], list[tuple[str, str]]]:
         """The columns that vary as features, and name and reason for each that was dropped."""
         target = self.target
         guide = target.values if target.is_number else target.labels
-        return make_features(self.columns, guide, len(target.classes), self.row_weight, n_bins, binning, group_levels)
+        return make_features(
+            self.columns,
+            guide,
+            len(target.classes),
+            self.row_weight,
+            n_bins,
+            binning,
+            group_levels,
+            deadline=deadline,
+        )
 
     def charged_table(self, features: tuple[Feature, ...], strata: Strata | None = None) -> Table:
         """The coded table, with what the answers cost, and then the weights of strata of the samples."""

@@ -9,6 +9,9 @@ from omtree.data.wording import text_of
 from omtree.studio.source import Source
 from omtree.studio.wishes import MOST_DEPTH, OBJECTIVES
 
+#: So many rows are looked at first.
+_SOME = 1_000
+
 
 def _share(key: str, label: str, start: float) -> dict[str, Any]:
     return {"key": key, "label": label, "kind": "slider", "low": 0.0, "high": 1.0, "step": 0.01, "start": start}
@@ -80,8 +83,12 @@ def page_facts(source: Source) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Only columns of few values are groups to compare.
-    groups = [name for name in source.columns if 2 <= pc.count_distinct(source.X[name]).as_py() <= MAX_GROUPS]
+    def has_few(column: Any) -> bool:
+        """Whether the values are groups to compare; of most columns some rows tell that there are too many."""
+        some = pc.count_distinct(column.slice(0, _SOME)).as_py()
+        return bool(some <= MAX_GROUPS and 2 <= pc.count_distinct(column).as_py() <= MAX_GROUPS)
+
+    groups = [name for name in source.columns if has_few(source.X[name])]
     numbers = [
         str(field.name)
         for field in source.X.schema

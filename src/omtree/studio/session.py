@@ -12,6 +12,7 @@ from omtree.export.saving import from_json
 from omtree.studio.edits import edit_words, with_edit, without_columns
 from omtree.studio.source import Source
 from omtree.studio.wishes import Wishes
+from omtree.studio.worker import Kin
 from omtree.studio.workers import WorkerProcess
 
 FORMAT = "omtree-studio"
@@ -38,6 +39,8 @@ class Revision:
         The model as JSON.
     failed : str
         Why there is none.
+    found : bool
+        Whether the tree is for these wishes, and the best one; until then an earlier one is shown.
     """
 
     number: int
@@ -48,6 +51,7 @@ class Revision:
     view: dict[str, Any] | None = None
     model: str = ""
     failed: str = ""
+    found: bool = False
 
     def line(self) -> dict[str, Any]:
         """The revision in the history."""
@@ -239,8 +243,20 @@ class Session:
         revision.failed = ""
         self.busy = revision.number
         self._ticket += 1
-        self._worker.ask(self._ticket, revision.wishes)
+        self._worker.ask(self._ticket, revision.wishes, self._kin(revision))
         self._changed()
+
+    def _kin(self, revision: Revision) -> list[Kin]:
+        """What came of wishes that these imply, or that imply these: trees of the ones must not be better by chance."""
+        found = []
+        for each in self.revisions.values():
+            looser, stricter = revision.wishes.implies(each.wishes), each.wishes.implies(revision.wishes)
+            if each is revision or not each.found or each.view is None or not (looser or stricter):
+                continue
+            leaves, value = each.view["leaves"], each.view["value"]
+            kin = Kin(each.number, each.wishes, leaves, value, each.model, looser)
+            found += [kin, replace(kin, looser=False)] if looser and stricter else [kin]
+        return found
 
     def _is_one_move(self, before: Revision, wishes: Wishes) -> bool:
         if before.parent is None or time.monotonic() - before.made > _ONE_MOVE:
@@ -271,6 +287,11 @@ class Session:
             # What is around a tree is found after it.
             revision.view = {**content["view"], "around": None}
             revision.model, revision.failed = content["model"], ""
+            revision.found = content["view"]["phase"] in ("full", "validated")
+        elif kind == "improved":
+            other = self.revisions.get(content["number"])
+            if other is not None:
+                other.view, other.model = {**content["view"], "around": None}, content["model"]
         elif kind == "around" and revision.view is not None:
             revision.view = {**revision.view, "around": content}
         elif kind == "failed":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -49,10 +50,10 @@ class Source:
     command: str = ""
     test: tuple[str, str, Any, Any] | None = None
 
-    @property
+    @cached_property
     def classes(self) -> list[Any]:
         """The classes as plain values; empty where the target is a number."""
-        return [] if self.task == "regression" else np.unique(self.y).tolist()
+        return [] if self.task == "regression" else sorted(set(np.asarray(self.y).tolist()))
 
     @property
     def columns(self) -> list[str]:
@@ -85,7 +86,9 @@ def read_source(data: str, target: str, test: str | None = None, options: FileOp
         digest = hashlib.sha256(Path(test).read_bytes()).hexdigest()
         tried = (PurePath(test).name, digest, other.rows, other.y)
     notes = tuple(found.extra["notes"])
-    return Source(PurePath(data).name, target, found.task, found.rows, found.y, origin_of(data), notes, data, tried)
+    # In one piece: a worker is sent every piece with all of the memory that it is a part of.
+    rows = found.rows.combine_chunks()
+    return Source(PurePath(data).name, target, found.task, rows, found.y, origin_of(data), notes, data, tried)
 
 
 def _read(path: str, target: str, options: FileOptions) -> Any:

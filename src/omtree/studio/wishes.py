@@ -21,6 +21,8 @@ OBJECTIVES = {
 #: The slider of leaves ends here.
 MOST_LEAVES, MOST_DEPTH = 16, 6
 _MOST_CONSTRAINTS = 40
+#: The limits of constraints: stricter the higher they are, and the lower.
+_FLOORS, _CEILINGS = ("at_least",), ("at_most", "tolerance", "limit")
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,24 @@ class Wishes:
         """The same for every number of leaves."""
         return replace(self, leaves=None)
 
+    def implies(self, other: Wishes) -> bool:
+        """Whether every tree that meets these wishes meets the others as well; sizes are left out of it.
+
+        Examples
+        --------
+        >>> loose = Wishes(constraints=({"type": "recall", "class": "a", "at_least": 0.8},))
+        >>> strict = Wishes(constraints=({"type": "recall", "class": "a", "at_least": 0.9},), min_leaf=0.05)
+        >>> strict.implies(loose), loose.implies(strict)
+        (True, False)
+        """
+        return (
+            (self.objective, self.positive) == (other.objective, other.positive)
+            and self.depth <= other.depth
+            and self.min_leaf >= other.min_leaf
+            and set(self.left_out) >= set(other.left_out)
+            and all(any(_as_strict(mine, theirs) for mine in self.constraints) for theirs in other.constraints)
+        )
+
     def constraint_objects(self) -> tuple[Constraint, ...]:
         """The constraints as the estimators take them."""
         return from_tables(self.constraints)
@@ -152,6 +172,22 @@ def _constraint_words(wishes: Wishes, other: Wishes) -> str:
     if added:
         return ", ".join(with_limit(each) for each in from_tables(added))
     return "a constraint less"
+
+
+def _as_strict(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a constraint is another one, or that with a stricter limit."""
+    if one.keys() != other.keys():
+        return False
+
+    def allows(key: str) -> bool:
+        mine, theirs = one[key], other[key]
+        if mine == theirs:
+            return True
+        if not isinstance(mine, (int, float)) or not isinstance(theirs, (int, float)):
+            return False
+        return mine > theirs if key in _FLOORS else mine < theirs if key in _CEILINGS else False
+
+    return all(map(allows, one))
 
 
 def _whole(value: Any, low: int, high: int) -> bool:

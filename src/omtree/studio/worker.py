@@ -10,13 +10,16 @@ import os
 import signal
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from omtree.cli.modelling import estimator_class
 from omtree.constraints import Force
+from omtree.deadline import Deadline
+from omtree.estimators.refit import over_cuts_of
+from omtree.export.saving import from_json
 from omtree.studio.around import prices_around, trees_around
 from omtree.studio.source import Source
 from omtree.studio.view import view_of
@@ -38,11 +41,43 @@ _MAPPED = "/proc/self/statm"
 
 
 @dataclass(frozen=True)
+class Kin:
+    """What came of other wishes that a tree can be compared with.
+
+    Attributes
+    ----------
+    number : int
+        Of their revision.
+    wishes : Wishes
+    leaves : int
+    value : float
+        The loss.
+    model : str
+        As JSON.
+    looser : bool
+        Whether all trees of the job meet them; else their tree meets the wishes of the job.
+    """
+
+    number: int
+    wishes: Wishes
+    leaves: int
+    value: float
+    model: str
+    looser: bool
+
+    @property
+    def most_leaves(self) -> int:
+        """The leaves that were asked for, or those of the tree where folds chose them."""
+        return self.wishes.leaves or self.leaves
+
+
+@dataclass(frozen=True)
 class Job:
-    """What a worker is asked to do: a tree for wishes."""
+    """What a worker is asked to do: a tree for wishes, that goes with those of others."""
 
     revision: int
     wishes: Wishes
+    kin: tuple[Kin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,11 +193,47 @@ class Worker:
 
     def _finish(self, job: Job, model: Any, phase: str, warning: str = "") -> None:
         """Show what is known in the end, and what is around it."""
+        model = self._as_good_as_stricter(job, model)
         self._show(job, model, phase, warning)
         if not self._is_stopped(job):
             around = self._interruptibly(job, lambda: {**trees_around(model), "prices": prices_around(model)})
             if around is not None:
                 self._send("around", job, around)
+        self._improve_looser(job, model)
+
+    def _as_good_as_stricter(self, job: Job, model: Any) -> Any:
+        """Every fit chooses its own cuts; where a tree of stricter wishes is the better one, its cuts are used, too."""
+        for kin in job.kin:
+            most = job.wishes.leaves or len(model.rules_)
+            if not kin.looser and kin.leaves <= most and _is_less(kin.value, model.certificate_.value):
+                model = self._over_cuts(job, model, most, from_json(kin.model).tree_) or model
+        return model
+
+    def _improve_looser(self, job: Job, model: Any) -> None:
+        """Where this tree is better than that of looser wishes, those are worked on again, with its cuts."""
+        for kin in job.kin:
+            if self._is_stopped(job) or model.tree_ is None:
+                return
+            most = kin.most_leaves
+            if kin.looser and len(model.rules_) <= most and _is_less(model.certificate_.value, kin.value):
+                own = self._try(replace(job, wishes=kin.wishes), self._limits.seconds, leaves=most)
+                better = None if own is None else self._over_cuts(job, own, most, model.tree_)
+                if better is not None and _is_less(better.certificate_.value, kin.value):
+                    _take_figures(better, from_json(kin.model))
+                    view = view_of(better, self._source, most_leaves=kin.wishes.most_leaves, phase="validated")
+                    content = {"number": kin.number, "view": view, "model": better.to_json(sizes=False)}
+                    self._send("improved", job, content)
+
+    def _over_cuts(self, job: Job, model: Any, most_leaves: int, tree: Any) -> Any:
+        """The model with the cuts of another tree beside its own; None where a signal ended the search."""
+        bench = vars(model).get("_bench")
+        if bench is None or tree is None or model.tree_ is None:
+            return model
+        limit = Deadline(self._limits.seconds)
+        found = self._interruptibly(job, lambda: over_cuts_of(model, bench.with_leaves(most_leaves), tree, limit))
+        if found is not None and found is not model:
+            _take_figures(found, model)
+        return found
 
     def _best(self, job: Job, known: Any) -> Any:
         """The best tree, after a first one where none is known yet; None where there is none before a stop."""
@@ -261,6 +332,17 @@ class Worker:
 def _better(first: Any, second: Any) -> Any:
     """The one with the lower loss, the first where both have the same."""
     return second if second.certificate_.value < first.certificate_.value else first
+
+
+def _is_less(value: float, other: float) -> bool:
+    return value < other - 1e-9 * max(1.0, abs(other))
+
+
+def _take_figures(model: Any, other: Any) -> None:
+    """What folds said of trees of this size holds for the same size over better cuts."""
+    for name in ("expectation_", "cv_results_", "_expected_by_size"):
+        if name in vars(other):
+            setattr(model, name, vars(other)[name])
 
 
 def _in_words(fault: str, wishes: Wishes) -> str:

@@ -7,12 +7,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from omtree.studio.source import Source
 from omtree.studio.wishes import Wishes
-from omtree.studio.worker import Job, Limits, main
+from omtree.studio.worker import Job, Kin, Limits, main
 
 #: A worker that has not heard of newer wishes after so many seconds is replaced.
 _PATIENCE = 5.0
@@ -58,13 +58,13 @@ class WorkerProcess:
             if self._process is None and not self._closed:
                 self._start()
 
-    def ask(self, revision: int, wishes: Wishes) -> None:
-        """Work on these wishes from now on, and on nothing else."""
+    def ask(self, revision: int, wishes: Wishes, kin: Sequence[Kin] = ()) -> None:
+        """Work on these wishes from now on, and on nothing else; `kin` is what came of others."""
         with self._lock:
             if self._closed:
                 return
             self._wanted.value = revision
-            self._job = Job(revision, wishes)
+            self._job = Job(revision, wishes, tuple(kin))
             if self._busy is None:
                 self._next()
             else:

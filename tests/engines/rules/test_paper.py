@@ -231,6 +231,50 @@ def test_neighbourhoods_over_all_rules(seed: int) -> None:
         assert exchanged(run, around) * run.unit == pytest.approx(best, abs=1e-6)
 
 
+def test_sideways_a_rule_does_not_come_back() -> None:
+    """A step to a model of the same loss keeps what was to be kept, and leaves out one of the rules that went out."""
+    steps = 0
+    for seed in range(20):
+        run = finished(hard(seed).problem, Options.paper())
+        if len(run.best) < 3:
+            continue
+        around = Neighbourhoods(run.pool, last_duals(run), 1.0 if run.integral else 1e-9, seed, run.pricer)
+        view = around._look_around(run.best)
+        removed = np.arange(len(run.best)) > 0
+        other = around._search(run.best, view, removed, Deadline(10), sideways=True)
+        if other is None:
+            continue
+        steps += 1
+        rows = {int(rows) for rows in run.pool.rows_hash[run.best]}
+        assert run.pool.is_model(other)
+        assert run.best[0] in other
+        assert run.pool.loss[other].sum() == pytest.approx(run.value, abs=1e-6)
+        assert rows - {int(rows) for rows in run.pool.rows_hash[other]}
+    assert steps >= 3
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_relaxation_of_what_was_generated(seed: int) -> None:
+    """With the heuristic alone the LP's value is that over all rules of the pool, whenever they came in."""
+    run = finished(hard(seed).problem, Options.paper(Paper(k=1, exact_last=False, max_rounds=2)))
+    assert run.lp_value is not None
+    over_all = run.master.solve(1e-7, Deadline(10)).value
+    assert run.lp_value <= over_all + 1e-3 * max(1.0, over_all)
+    if run.ended != paper.NOTHING_TO_GAIN:
+        assert run.lp_value == pytest.approx(min(over_all, run.value), rel=1e-3, abs=1e-3)
+
+
+def test_a_relaxation_without_time() -> None:
+    """Where the LP cannot be solved in time, what is said of it is no more than its value."""
+    for seed in range(6):
+        run = finished(hard(seed).problem, Options.paper())
+        duals = last_duals(run)
+        run.deadline = Deadline(0)
+        run._relax_generated(duals)
+        assert run.lp_value is not None
+        assert run.lp_value <= run.master.solve(1e-7, Deadline(10)).value + 1e-6
+
+
 def last_duals(run: PaperRun) -> Duals:
     """Those of the LP over what is in the pool."""
     return run.master.solve(1e-6, Deadline(10)).duals

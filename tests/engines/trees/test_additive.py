@@ -91,6 +91,23 @@ def test_equals_the_judged_search_on_features_of_all_kinds(loss: str) -> None:
         assert solve(problem, **options).losses == pytest.approx(expected, rel=1e-9)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("order", [None, (7, 2, 9, 0, 4, 1, 8, 3, 6, 5)])
+@pytest.mark.parametrize("every_size", [True, False])
+def test_one_of_many_values_against_all_others(order: tuple[int, ...] | None, every_size: bool) -> None:
+    """A value in the middle of the order is split off below other tests, which runs would take three leaves for."""
+    levels = Feature("x0", 0, "nominal", 10, False, levels=tuple("abcdefghij"), target_order=order)
+    features = (levels, *(Feature(f"x{f}", f, "ordinal", 2, False, levels=("S", "L")) for f in (1, 2)))
+    codes = np.array(np.meshgrid(range(10), [0, 1], [0, 1])).reshape(3, -1)
+    middle = 4 if order is None else order[4]
+    y = np.where(codes[1] == 0, codes[2], np.where(codes[0] == middle, 5.0, 2.0))
+    sums = np.stack([np.ones(len(y)), y, y**2], axis=1)
+    table = Table(features, codes.astype(np.uint8), sums, np.arange(len(y)), np.ones(len(y)))
+    for depth in (2, 3):
+        problem = Problem(table, FeatureGraph(features, "groups"), MomentLoss("squared"), depth, 4, 1.0)
+        assert solve(problem, every_size=every_size).value == pytest.approx(0.0, abs=1e-9)
+        assert solve(dataclasses.replace(problem, max_leaves=3)).value == pytest.approx(5.0)
+
+
 @pytest.mark.parametrize("depth", [2, 3, 4])
 def test_accelerations_agree_on_more_rows(depth: int) -> None:
     """Bounds, cache, threads and kernels leave the losses of a larger regression as they are."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from helpers.cut_oracle import Cuttable, best_binary, best_multiway
+from helpers.cut_oracle import Cuttable, best_binary, best_multiway, best_multiway_of_boxes
 from omtree.deadline import Deadline
 from omtree.engines.trees.all_cuts import CutNode, CutSolution, solve_cuts
 
@@ -101,18 +101,41 @@ def test_squares_against_every_tree(seed: int) -> None:
     _check(found, data, best_binary(data, depth, leaves, support), depth, leaves, support)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(200))
 def test_multiway_errors_against_every_tree(seed: int) -> None:
     """Multiway trees: the optimum over all trees with any intervals, features tested again included."""
     rng = np.random.default_rng(2000 + seed)
     n = int(rng.integers(2, 11))
     views, labels = _views(rng, n), rng.integers(0, int(rng.integers(2, 5)), n)
     weights = rng.integers(1, 5, n).astype(float) if seed % 3 == 0 else np.ones(n)
-    depth, leaves = int(rng.integers(1, 4)), int(rng.integers(1, 8))
+    depth, leaves = int(rng.integers(1, 4)), int(rng.integers(1, 9))
     data = Cuttable.errors(views, labels.tolist(), weights.tolist(), [1.0] * n)
     found = solve_cuts(views, labels=labels, weights=weights, max_depth=depth, max_leaves=leaves, multiway=True)
     _check(found, data, best_multiway(data, depth, leaves), depth, leaves, 1.0)
     assert found.value <= best_binary(data, depth, leaves, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_multiway_errors_against_every_box(seed: int) -> None:
+    """So many values and rows that cells are cut finer and parts looked at in halves: the optimum, and bounds below it
+    whenever the work ends."""
+    rng = np.random.default_rng(4000 + seed)
+    n, n_values = int(rng.integers(100, 400)), int(rng.integers(10, 13))
+    views = rng.integers(0, n_values, (2, n))
+    noise = rng.random(n) < 0.15
+    labels = np.where(noise, rng.integers(0, 3, n), (views[0] // 4 + (views[1] // (3 + seed % 3))) % (2 + seed % 2))
+    weights = rng.integers(1, 4, n).astype(float) if seed % 3 == 0 else np.ones(n)
+    depth, leaves = [(2, 5), (3, 6), (3, 8), (2, 8)][seed % 4]
+    optimum = best_multiway_of_boxes(views, labels, weights, depth, leaves)
+    options = {"labels": labels, "weights": weights, "max_depth": depth, "max_leaves": leaves, "multiway": True}
+    found = solve_cuts(views.astype(float), **options)
+    assert found.value == found.bound == optimum
+    for work in (1e3, 1e4, 1e5, 1e6):
+        early = solve_cuts(views.astype(float), work=work, **options)
+        assert early.bound <= optimum <= early.value
+    beyond = solve_cuts(views.astype(float), known=optimum, **options)
+    assert beyond.tree is None
+    assert beyond.bound == optimum
 
 
 def test_only_better_multiway_trees() -> None:

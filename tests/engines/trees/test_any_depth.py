@@ -15,8 +15,9 @@ from omtree.engines.dispatch import TreeSolver
 from omtree.engines.reductions.leaf_prices import price_path
 from omtree.engines.trees import solve, solve_any_depth
 from omtree.objectives.error import Error
+from omtree.objectives.squared import Squared
 from omtree.problem.graph import FeatureGraph
-from omtree.problem.losses import ImpurityLoss, LinearLoss
+from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss, RowLoss
 from omtree.problem.problem import Node, Problem, leaves_of
 
 SPLITS: tuple[Literal["binary", "multiway"], ...] = ("binary", "multiway")
@@ -172,12 +173,108 @@ def test_path_that_time_ends() -> None:
     assert path.bounds is None
 
 
+def real_problem(seed: int) -> Problem:
+    """A tiny problem whose sums are no whole numbers: fractions of weights, squared loss, impurities, a price."""
+    problem = random_problem(seed)
+    rng = np.random.default_rng(1000 + seed)
+    table, n = problem.table, problem.table.n_rows
+    kind = ("errors", "squared", "gini", "entropy")[seed % 4]
+    if kind == "squared":
+        weight, target = rng.choice([1.0, 0.5, 2.3], n), rng.normal(size=n).round(1)
+        sums = np.column_stack([weight, weight * target, weight * target**2])
+        table = replace(table, statistics=sums, row_weight=weight)
+        return replace(problem, table=table, loss=MomentLoss("squared"), leaf_price=float(rng.choice([0.02, 0.1, 0.6])))
+    table = replace(table, statistics=table.statistics * rng.choice([0.3, 1.7, 1.0], (n, 1)))
+    loss = problem.loss if kind == "errors" else ImpurityLoss(kind, table.statistics.shape[1])
+    return replace(problem, table=table, loss=loss, leaf_price=problem.leaf_price / 3)
+
+
+def real_losses(problem: Problem, splits: str) -> np.ndarray:
+    """The least loss for every number of leaves, by brute force and formulas written anew."""
+    statistics, loss = problem.table.statistics, problem.loss
+
+    def leaf(rows: np.ndarray) -> float:
+        sums = statistics[rows].sum(axis=0)
+        if isinstance(loss, MomentLoss):
+            return float(sums[2] - sums[1] ** 2 / sums[0])
+        if isinstance(loss, LinearLoss):
+            return float((sums @ loss.costs).min())
+        share = sums[sums > 0] / sums.sum()
+        return float(sums.sum() * (1 - (share**2).sum() if loss.kind == "gini" else -(share @ np.log(share))))
+
+    table = problem.table
+    return np.array(
+        oracle.best_trees_by_leaf(table.codes, table.weight, table.features, leaf, problem.min_support, splits)
+    )
+
+
+@pytest.mark.parametrize("splits", SPLITS)
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_sums_that_are_not_whole(splits: Literal["binary", "multiway"], first: int) -> None:
+    """Squared loss, impurities and fractions of weights: the best of all trees, with accelerations and without."""
+    solved = 0
+    for seed in range(first, first + 20):
+        problem = real_problem(seed)
+        expected = with_prices(problem, real_losses(problem, splits), problem.leaf_price)
+        for options in ({}, {"use_bounds": False}, {"use_cache": False}, {"cache_mb": 1e-3}):
+            found = solve_any_depth(problem, splits=splits, **options)  # type: ignore[arg-type]
+            assert found is not None
+            assert found.value == pytest.approx(expected, abs=1e-7)
+            assert found.bound == pytest.approx(expected, abs=1e-7)
+            if np.isinf(expected):
+                assert found.status == "infeasible"
+                continue
+            assert found.status == "optimal"
+            assert found.tree is not None
+            value, leaves = general_oracle.tree_value(replace(problem, leaf_price=0.0), found.tree)
+            assert value + problem.leaf_price * leaves == pytest.approx(found.value, abs=1e-7)
+            solved += leaves > 2
+    assert solved > 0
+
+
+@pytest.mark.parametrize("seed", range(1, 60, 2))
+def test_path_of_prices_of_numbers(seed: int) -> None:
+    """Of squared loss and of entropy, all prices from one fit, and no bound above the best of its size."""
+    problem = replace(real_problem(seed), min_support=0.0, leaf_price=0.01)
+    losses = real_losses(problem, "binary")
+    answer = TreeSolver(Squared(), "binary")(problem, Deadline(None))
+    assert answer.sizes is not None
+    path = answer.sizes()
+    bounds = path.losses if path.bounds is None else path.bounds
+    assert (np.array(bounds) <= losses[: answer.n_sizes] + 1e-7).all()
+    for price in (0.01, 0.05, 0.3, 1.0):
+        expected = with_prices(problem, losses, price)
+        assert with_prices(problem, np.array(path.losses), price) == pytest.approx(expected, abs=1e-7)
+
+
+def test_short_limits_of_numbers() -> None:
+    """However short the time, the value is that of the tree, and the bound below the optimum; both get better."""
+    problem = larger_problem(3.0, n_rows=120)
+    rng = np.random.default_rng(3)
+    weight = rng.choice([0.5, 1.3], problem.table.n_rows)
+    target = weight * (problem.table.statistics[:, 1] + rng.normal(0, 0.3, len(weight)))
+    sums = np.column_stack([weight, target, target**2 / weight])
+    table = replace(problem.table, statistics=sums, row_weight=weight)
+    problem = replace(problem, table=table, loss=MomentLoss("squared"), leaf_price=1.5)
+    best = solve_any_depth(problem)
+    assert best is not None
+    assert best.status == "optimal"
+    statuses = set()
+    for seconds in (0.0, 0.001, 0.01, 0.1):
+        found = solve_any_depth(problem, deadline=Deadline(seconds))
+        assert found is not None
+        assert found.tree is not None
+        assert found.bound <= best.value + 1e-9 <= found.value + 2e-9
+        value, leaves = general_oracle.tree_value(replace(problem, leaf_price=0.0), found.tree)
+        assert value + problem.leaf_price * leaves == pytest.approx(found.value)
+        statuses.add(found.status)
+    assert "time_limit" in statuses
+
+
 def test_not_for_this_search() -> None:
-    """Other losses, fractions of weights and nominal features split into single values are left to others."""
+    """A loss that does not add up, and nominal features split into single values, are left to others."""
     problem = random_problem(0)
-    gini = replace(problem, loss=ImpurityLoss("gini", problem.table.statistics.shape[1]))
-    assert solve_any_depth(gini) is None
-    halves = replace(problem, table=replace(problem.table, statistics=problem.table.statistics / 3))
-    assert solve_any_depth(halves) is None
+    own = replace(problem, loss=RowLoss(lambda rows, allowed: (float(len(rows)), 0)))
+    assert solve_any_depth(own) is None
     with pytest.raises(ValueError, match="give max_depth a number"):
-        TreeSolver(Error())(gini, Deadline(None))
+        TreeSolver(Error())(own, Deadline(None))

@@ -203,3 +203,18 @@ def test_few_children_keep_the_depth(seed: int) -> None:
     found = improve(problem, splits="multiway", max_children=3, starts=[start], work=1, seed=seed)
     assert depth(start) == 2
     assert depth(found.root) <= 2
+
+
+def test_no_time_gives_a_small_tree_of_many_rows() -> None:
+    """A tree that is wanted in any case does not grow for as long as it likes; with time it has all its leaves."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 12))
+    labels = (X[:, 0] * X[:, 1] + rng.normal(size=len(X)) > 0).astype(int)
+    columns = read_columns(X)
+    features, _ = make_features(columns, labels, 2)
+    table = make_table(columns, features, labels, 2)
+    problem = Problem(table, FeatureGraph(features), LinearLoss(1.0 - np.eye(2)), 10, 1024, 50.0)
+    hurried = improve(problem, splits="binary", deadline=Deadline(0.0))
+    patient = improve(problem, splits="binary", patience=0, work=1e8)
+    assert 2 <= n_leaves(hurried.root) <= 300 < n_leaves(patient.root)
+    assert patient.value < hurried.value < labels.sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from omtree.data.table import FloatArray
 from omtree.model.certificate import Status
 from omtree.problem.losses import LinearLoss
-from omtree.problem.problem import Path, Problem, Solution
+from omtree.problem.problem import Path, Problem, Solution, meeting
 
 Answer = TypeVar("Answer")
 
@@ -50,10 +51,13 @@ def confusion_of(problem: Problem, paths: Sequence[Path]) -> FloatArray:
     """Weight of each class under each predicted label, ``[true, predicted]``."""
     weights = problem.class_weights()
     n_classes = weights.shape[1]
-    confusion = np.zeros((n_classes, n_classes))
+    codes = problem.table.codes
+    inside = [np.zeros(codes.shape[1], dtype=bool) for _ in range(n_classes)]
+    meets = functools.cache(lambda feature, allowed: meeting(codes[feature], allowed))
     for path in paths:
-        confusion[:, path.label] += weights[path.covers(problem.table.codes)].sum(axis=0)
-    return confusion
+        met = [meets(condition.feature, condition.codes) for condition in path.conditions]
+        inside[path.label] |= np.logical_and.reduce(met) if met else True
+    return np.stack([weights[rows].sum(axis=0) for rows in inside], axis=1)
 
 
 def with_costs(problem: Problem, by_class: FloatArray) -> tuple[Problem, float]:

@@ -13,6 +13,7 @@ import numpy as np
 from omtree.deadline import Deadline
 from omtree.engines.answers import TreeAnswer
 from omtree.engines.trees import TreeSolution
+from omtree.engines.trees.neighbourhoods import weighed
 from omtree.model.sizes import SizedTrees
 from omtree.problem.problem import Node, Problem, Solution, leaves_of
 
@@ -54,8 +55,9 @@ def best_for_price(
             found = of_any_depth(replace(problem, leaf_price=price), deadline=limit)
             if found is None:
                 raise ValueError(
-                    "Trees of any depth with a leaf_price are for errors, or costs of them, with whole weights, groups "
-                    "of nominal values, no constraints and some thousand cuts at most; give max_depth a number."
+                    "Trees of any depth with a leaf_price are for errors, costs, squared and Poisson loss and "
+                    "impurities, groups of nominal values, no constraints and some thousand cuts at most; give "
+                    "max_depth a number."
                 )
             return found
 
@@ -85,7 +87,6 @@ def _path_of_problem(
 ) -> SizedTrees:
     """The best trees for all higher prices, in the time of the fit once more."""
     limit = deadline.again()
-    costs = problem.table.statistics.sum(axis=0) @ problem.costs
 
     def solve_again(price: float) -> TreeSolution:
         found = solve(price, limit)
@@ -94,9 +95,10 @@ def _path_of_problem(
         return found
 
     def loss(tree: Node) -> float:
-        return sum(map(problem.path_loss, leaves_of(tree)))
+        return weighed(problem, tree)[1]
 
-    return price_path(solve_again, loss, Node(int(np.argmin(costs))), root, limit)
+    single, _ = weighed(problem, Node(0))
+    return price_path(solve_again, loss, single, root, limit)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import ModelLimit, Node, Problem, leaves_of
 
 #: Relative distance of master and bound at which the prices are good enough.
-CONVERGED = 3e-4
+CONVERGED = 2e-3
 MAX_ROUNDS = 200
 #: Part of what the first deeper tree gains that is expected of the others too.
 GAINED = 0.8

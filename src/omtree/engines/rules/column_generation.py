@@ -51,6 +51,8 @@ EARLY_SHARE = 0.2
 WELL_ENOUGH = 2e-3
 #: Seconds of the first try at one stage of the proof; each further one takes twice as long.
 FIRST_TRY = 1.0
+#: Where the relaxation says nothing, better models are looked for so many times longer than a proof.
+WALK_TIMES = 10.0
 
 
 class ExactRun(Run):
@@ -161,7 +163,7 @@ class ExactRun(Run):
             assert self.best_duals is not None
             if not self.pool.model_rows.complete:
                 self._list_cheapest(self.best_duals, deadline)
-            self._improve(self._around(self.best_duals), deadline)
+            self._improve(self._around(self.best_duals, self.pricer), deadline)
 
     def _list_cheapest(self, duals: Duals, deadline: Deadline) -> None:
         """Adds the rules of least reduced cost, as many as can be looked at."""
@@ -214,9 +216,8 @@ class ExactRun(Run):
         """A model of loss `target` or less over these columns, or the proof that there is none."""
         if math.isinf(target):
             return self._mip(candidates, self.deadline, gap=0.0)
-        around = None
-        if self.options.improve and self.problem.conflict is None and self.best_duals is not None:
-            around = self._around(self.best_duals)
+        duals = self.best_duals if self.options.improve and self.problem.conflict is None else None
+        around = None if duals is None else self._around(duals, self.pricer)
         # LPs are solved too roughly to tell real losses apart.
         branching = self.options.branching and self.integral and self.problem.conflict is None
         seconds = FIRST_TRY
@@ -225,7 +226,13 @@ class ExactRun(Run):
             answer = self._cover(candidates, reduced_cost, target, self.deadline.at_most(seconds), self.raw_bound)
             if not answer.complete and around is not None:
                 with self._phase("improve"):
-                    self._improve(around, self.deadline.at_most(seconds))
+                    # A model that meets a bound of nothing is found soon, or there is none; then the time is better
+                    # spent on other models.
+                    patience = seconds
+                    if duals is not None and seconds > FIRST_TRY and self.bound <= self.floor:
+                        around = self._around(duals, self.pricer, walk=True)
+                        patience *= WALK_TIMES
+                    self._improve(around, self.deadline.at_most(patience))
             if not answer.complete and not self._done() and branching:
                 answer = self._branch(candidates, target, self.deadline.at_most(seconds))
             if not answer.complete and not self._done():

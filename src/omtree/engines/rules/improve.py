@@ -42,6 +42,16 @@ class _Rules:
     def __len__(self) -> int:
         return len(self.loss)
 
+    def only(self, kept: Mask) -> _Rules:
+        """Some of them, given by a flag for each."""
+        return _Rules(
+            self.conditions[kept],
+            self.label[kept],
+            self.loss[kept],
+            self.cost[kept],
+            np.ascontiguousarray(self.extra[kept]),
+        )
+
 
 class Neighbourhoods:
     """Searches around a model, over all rules or over the columns of a pool.
@@ -60,14 +70,25 @@ class Neighbourhoods:
     seed : int
     pricer : RulePricer, optional
         Lists the rules that can come in, in the pool or not; without it, only those of the pool do.
+    walk : bool, default=False
+        Whether to go on from models of the same loss, too: a model with nothing better near it may have others of its
+        loss that do. That takes long, and finds nothing where a model is the best one.
     """
 
     def __init__(
-        self, pool: ColumnPool, duals: Duals, step: float, seed: int, pricer: RulePricer | None = None
+        self,
+        pool: ColumnPool,
+        duals: Duals,
+        step: float,
+        seed: int,
+        pricer: RulePricer | None = None,
+        *,
+        walk: bool = False,
     ) -> None:
         self._pool = pool
         self._duals = duals
         self._step = step
+        self._walk = walk
         self._random = np.random.default_rng(seed)
         self._rows = pool.model_rows.rows
         # Which rows a rule may not cover is known where all of them are looked at.
@@ -77,17 +98,14 @@ class Neighbourhoods:
         self._look_at_pool()
 
     def _look_at_pool(self) -> None:
-        pool, duals = self._pool, self._duals
-        self._cover: sparse.csr_matrix = pool.cover(rows=self._rows)
-        self._cost = pool.reduced_costs(duals)
-        # What the duals pay for the rows of each column.
-        self._paid = pool.loss - self._cost - duals.leaf - pool.extra @ duals.rows
+        self._cover: sparse.csr_matrix = self._pool.cover(rows=self._rows)
+        self._cost = self._pool.reduced_costs(self._duals)
 
     def improve(self, model: IntArray, deadline: Deadline) -> IntArray:
         """The first better model that is met, or the same one when the time is up or nothing more is to be tried."""
-        if len(self._cost) != len(self._pool):
-            self._look_at_pool()
-        around = _Around(self._cover, self._cost, model)
+        pool = self._pool
+        best, value = model, float(pool.loss[model].sum())
+        around = self._look_around(model)
         tried: set[bytes] = set()
         repeats = 0
         largest = max(FIRST_RULES, min(MOST_RULES, len(model)))
@@ -99,25 +117,41 @@ class Neighbourhoods:
             else:
                 tried.add(key)
                 repeats = 0
-                better = self._search(model, around, removed, deadline)
-                if better is not None and self._pool.is_model(better):
-                    self._failures = 0
-                    return better
-                if better is not None:
-                    self._pool.model_rows.learn(self._pool, better)
+                sideways = self._walk and self._failures % 2 == 1
+                found = self._search(model, around, removed, deadline, sideways=sideways)
+                if found is not None and pool.is_model(found):
+                    if float(pool.loss[found].sum()) <= value - 0.5 * self._step:
+                        self._failures = 0
+                        return found
+                    model, around = found, self._look_around(found)
+                    tried.clear()
+                elif found is not None:
+                    pool.model_rows.learn(pool, found)
             self._failures += 1
             if self._failures >= PATIENCE:
                 self._failures, self._size = 0, self._size + 1
-        return model
+        return best
 
-    def _search(self, model: IntArray, around: _Around, removed: Mask, deadline: Deadline) -> IntArray | None:
-        """The best model that keeps every other rule; None when none is better."""
+    def _look_around(self, model: IntArray) -> _Around:
+        if len(self._cost) != len(self._pool):
+            self._look_at_pool()
+        return _Around(self._cover, self._cost, model)
+
+    def _search(
+        self, model: IntArray, around: _Around, removed: Mask, deadline: Deadline, *, sideways: bool
+    ) -> IntArray | None:
+        """The best model that keeps every other rule; None when none is better.
+
+        With `sideways` it may be as good, but one of the rules that go out does not come back.
+        """
         pool, problem = self._pool, self._pool.problem
         kept, gone = model[~removed], model[removed]
         most = problem.max_leaves - len(kept)
-        cutoff = float(pool.loss[gone].sum()) - self._step
+        cutoff = float(pool.loss[gone].sum()) - (0.0 if sideways else self._step)
         missing = np.asarray(problem.at_least - pool.extra[kept].sum(axis=0))
-        bound = float(self._paid[gone].sum() + most * self._duals.leaf + missing @ self._duals.rows)
+        # What the prices pay for the rows of the rules that go out.
+        paid = pool.loss[gone] - self._cost[gone] - self._duals.leaf - pool.extra[gone] @ self._duals.rows
+        bound = float(paid.sum() + most * self._duals.leaf + missing @ self._duals.rows)
         bound -= ROUNDING * (1.0 + abs(cutoff))
         rules = self._rules_inside(around, removed, cutoff - bound, deadline)
         if len(rules) == 0:
@@ -126,7 +160,15 @@ class Neighbourhoods:
         if least < 0.0:  # the prices are not those of a solved LP: a rule is made dearer by so much
             bound += most * least
             rules = self._rules_inside(around, removed, cutoff - bound + least, deadline)
-        inside = pool.cover_of(rules.conditions, self._rows[removed[around.rule_of_row]])
+        rows = np.flatnonzero(removed[around.rule_of_row])
+        inside = pool.cover_of(rules.conditions, self._rows[rows])
+        if sideways:
+            barred = around.rule_of_row[rows] == self._random.choice(np.flatnonzero(removed))
+            n_barred = np.asarray(inside @ barred.astype(float)).ravel()
+            other = (n_barred != barred.sum()) | (np.diff(inside.indptr) != barred.sum())
+            rules, inside = rules.only(other), inside[other]
+            if len(rules) == 0:
+                return None
         # Rows in the same columns demand the same thing.
         _, first = np.unique((inside.T @ self._random.random(len(rules))).round(12), return_index=True)
         inside = inside[:, np.sort(first)].tocsr()

@@ -23,7 +23,7 @@ from omtree.deadline import Deadline
 STEP = 0.995
 MAX_STEPS = 80
 #: Columns with more than this share of the rows are multiplied densely.
-DENSE = 0.25
+DENSE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +89,7 @@ class _Solver:
         self.light.sort_indices()
         self.heavy = lp.cover[heavy].toarray()
         self.is_heavy = heavy
+        self.normal = np.empty((len(lp.rhs), len(lp.rhs)))
 
     def solve(self, tolerance: float, deadline: Deadline) -> InteriorPoint:
         lp = self.lp
@@ -161,7 +162,8 @@ class _Newton:
         x, up, down, z, z_up, z_down = point
         theta = x / z
         n_cover, n_rows = lp.cover.shape[1], len(lp.rhs)
-        normal = np.zeros((n_rows, n_rows))  # what is above the diagonal is not looked at
+        normal = solver.normal  # what is above the diagonal is not looked at
+        normal.fill(0.0)
         _native.add_normal_matrix(solver.light.indptr, solver.light.indices, theta[~solver.is_heavy], normal)
         if len(solver.heavy):
             scaled = solver.heavy.T * np.sqrt(theta[solver.is_heavy])

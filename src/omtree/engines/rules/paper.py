@@ -9,7 +9,6 @@ import numpy as np
 
 from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
-from omtree.engines.rules.improve import Neighbourhoods
 from omtree.engines.rules.lp_columns import FEW, LpColumns
 from omtree.engines.rules.pool import Duals
 from omtree.engines.rules.run import Indices, Run
@@ -56,12 +55,15 @@ class PaperRun(Run):
         duals = self._solve_lp(self._part_of_time(ROUNDS_SHARE), pricing=True)
         if self.lp_value is None:
             duals = self._solve_lp(self._part_of_time(LAST_LP_SHARE), pricing=False) or duals
+        over_all_rules, generated = self.lp_value is not None and self.exact_pricing, len(self.pool)
         known = [prices for prices in (self.best_duals, duals) if prices is not None]
         duals = max(known, key=lambda prices: self._over_pool(prices)[1], default=None)
         if self.options.improve:
             self._look_around(duals)
         with self._phase("mip"):
             solved = self._choose(duals)
+        if not over_all_rules and (self.lp_value is None or len(self.pool) > generated):
+            self._relax_generated(duals)
         if self.lp_value is not None:
             self.lp_value = min(self.lp_value, self.value)  # it is known up to a tolerance only
         self.ended += f", and the program over the rules was {'' if solved else 'not '}solved to its end"
@@ -117,6 +119,16 @@ class PaperRun(Run):
                 break
         return duals
 
+    def _relax_generated(self, duals: Duals | None) -> None:
+        """The LP over all rules that were generated, those included that came in after it was solved.
+
+        Where time is too short for that, its value is what prices prove of it: no more than it is.
+        """
+        self.lp_value = None
+        duals = self._solve_lp(self.deadline, pricing=False) or duals
+        if self.lp_value is None and duals is not None:
+            self.lp_value = max(self.floor, self._over_pool(duals)[1])
+
     def _said_last(self) -> bool:
         """Whether the pricer that is to have the last word was the last to be asked."""
         return self.exact_pricing or self.options.pricing == "ksp" or self._at_limit()
@@ -143,7 +155,7 @@ class PaperRun(Run):
             return
         with self._phase("improve"):
             seconds = max(FIRST_AROUND, self.seconds["lp"] + self.seconds.get("pricing", 0.0))
-            self._improve(self._around(duals), self.deadline.share(AROUND_SHARE).at_most(seconds))
+            self._improve(self._around(duals, self.pricer), self.deadline.share(AROUND_SHARE).at_most(seconds))
 
     def _choose(self, duals: Duals | None) -> bool:
         """The best model over the generated rules, by several methods in turn; whether there is surely no better one.
@@ -153,8 +165,9 @@ class PaperRun(Run):
         if duals is None or not math.isfinite(self.value):
             return self._mip(np.arange(len(self.pool)), self.deadline).complete
         step = 1.0 if self.integral else self._tolerance()
-        pricer = self.pricer if self.options.improve else None
-        around = None if self.problem.conflict else Neighbourhoods(self.pool, duals, step, self.options.seed, pricer)
+        around = None
+        if self.problem.conflict is None:
+            around = self._around(duals, self.pricer if self.options.improve else None)
         cost, bound, lower = self._over_pool(duals)
         seconds = FIRST_SECONDS
         while not self.deadline.expired and not self._is_met(lower):

@@ -79,6 +79,7 @@ class Run(ABC):
         self.ended = ""
         self.iterations = 0
         self.seconds: dict[str, float] = {}
+        self._random = np.random.default_rng(options.seed)
 
     def run(self, start: Sequence[Path]) -> Solution:
         """All phases; Ctrl-C ends them, and what is known by then is the answer."""
@@ -128,10 +129,14 @@ class Run(ABC):
         self.lp_columns.forget(kept)
         self.pool.keep(kept)
 
-    def _around(self, duals: Duals) -> Neighbourhoods:
-        """Neighbourhoods of models, searched over all rules where all rows are looked at."""
+    def _around(self, duals: Duals, pricer: RulePricer | None, *, walk: bool = False) -> Neighbourhoods:
+        """Neighbourhoods of models; over all rules where there is a pricer and all rows are looked at.
+
+        Those that are walked through are other ones each time.
+        """
         step = 1.0 if self.integral else self._tolerance()
-        return Neighbourhoods(self.pool, duals, step, self.options.seed, self.pricer)
+        seed = int(self._random.integers(1 << 31)) if walk else self.options.seed
+        return Neighbourhoods(self.pool, duals, step, seed, pricer, walk=walk)
 
     def _improve(self, around: Neighbourhoods, deadline: Deadline) -> None:
         """Better models near the best one, until none is found."""

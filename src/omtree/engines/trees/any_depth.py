@@ -13,7 +13,7 @@ from omtree.engines.trees.search import sums_and_formula
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import tree_task
-from omtree.problem.losses import LinearLoss
+from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss
 from omtree.problem.problem import Problem
 
 
@@ -35,7 +35,7 @@ def solve_any_depth(
     Parameters
     ----------
     problem : Problem
-        Its costs are by label and its `leaf_price` above zero.
+        Its `leaf_price` is above zero.
     splits, max_children, cache_mb, deadline, use_bounds, use_cache
         As in `solve`.
 
@@ -43,8 +43,8 @@ def solve_any_depth(
     -------
     TreeSolution or None
         One tree; its loss and the bound include the price of its leaves. None where the problem is not one for this
-        search: another loss, limits on rules, weights that are no whole numbers, nominal features that are split into
-        single values, too many columns.
+        search: a loss that does not add up, limits on rules, nominal features that are split into single values, too
+        many columns. Errors and costs with whole weights are found far faster than other losses.
 
     Examples
     --------
@@ -57,7 +57,8 @@ def solve_any_depth(
     >>> found.value, len(found.tree.branches)
     (2.5, 3)
     """
-    if not isinstance(problem.loss, LinearLoss) or not problem.plain or not problem.graph.levels:
+    known = isinstance(problem.loss, LinearLoss | MomentLoss | ImpurityLoss)
+    if not known or not problem.additive or problem.table.n_rows == 0 or not problem.graph.levels:
         return None
     started = time.monotonic()
     features = problem.table.features

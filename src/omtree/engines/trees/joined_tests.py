@@ -25,6 +25,8 @@ def most_children(splits: Splits, max_children: int | None) -> float:
 
 def join_tests(node: Node, features: Sequence[Feature], most: float) -> Node:
     """The same leaves in a tree of fewer levels, as far as a node may have so many children."""
+    if most <= 2:
+        return node  # two tests of two children each have three together
     branches = [(condition, join_tests(child, features, most)) for condition, child in node.branches]
     place = 0
     while place < len(branches):

@@ -11,6 +11,9 @@ from omtree.model.sizes import SizedTrees
 from omtree.problem.judge import make_judge
 from omtree.problem.problem import Node, Problem
 
+#: Losses are equal up to this share.
+ROUNDING = 1e-9
+
 
 @dataclass(eq=False)
 class _Pruned:
@@ -74,3 +77,27 @@ def pruned_trees(problem: Problem, root: Node) -> SizedTrees:
         losses.append(loss)
     missing = problem.max_leaves - len(roots)
     return SizedTrees(roots + [roots[-1]] * missing, losses + [losses[-1]] * missing, proven=False)
+
+
+def with_prunings(problem: Problem, known: SizedTrees) -> SizedTrees:
+    """Trees of all sizes, none of them worse than what is left of a larger one without its weakest branches.
+
+    A search that is stopped may know a good large tree and, for a smaller size, a single leaf.
+
+    Parameters
+    ----------
+    problem : Problem
+    known : SizedTrees
+        What the search came to. Nothing changes where every size is proven, or where rules have limits, which a pruned
+        tree might break.
+    """
+    if known.proven or not problem.limits.empty:
+        return known
+    roots, losses = list(known.roots), list(known.losses)
+    distinct = {id(root): root for root in known.roots if root is not None}
+    for root in distinct.values():
+        smaller = pruned_trees(problem, root)
+        for place, (tree, loss) in enumerate(zip(smaller.roots, smaller.losses, strict=True)):
+            if place < len(losses) and loss < losses[place] - ROUNDING * abs(loss):
+                roots[place], losses[place] = tree, loss
+    return replace(known, roots=roots, losses=losses)

@@ -99,7 +99,7 @@ export function around(view) {
   const rank = (tree) => (key === "asked" ? tree.columns.length : tree[key]);
   const sorted = [...found.trees].sort((a, b) => rank(a) - rank(b) || a.value - b.value);
   byId("gallery").replaceChildren(...sorted.map((tree) => {
-    const picture = make("span", { className: "small" });
+    const picture = make("span", { className: "small", "aria-hidden": "true" });
     picture.innerHTML = tree.svg;
     const words = `${tree.loss}, ${tree.leaves} leaves: ${tree.columns.join(", ") || "no question"}${tree.gap === null ? "" : `; gap ${Math.round(1000 * tree.gap) / 1000}`}`;
     const open = () => beside(view, tree);

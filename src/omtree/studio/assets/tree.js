@@ -20,6 +20,8 @@ export function show(view) {
     const held = ["stage", "outline", "node"].some((id) => byId(id).contains(document.activeElement));
     stage.innerHTML = view.svg;
     stage.dataset.svg = view.svg;
+    // A picture has no parts for a screen reader; this one has buttons.
+    stage.querySelector("svg")?.setAttribute("role", "group");
     byId("outline").innerHTML = view.outline;
     for (const part of stage.querySelectorAll("[data-node],[data-leaf]")) bind(part);
     byId("outline").querySelectorAll("li").forEach((line, at) => bindLine(line, view.outlined[at]));
