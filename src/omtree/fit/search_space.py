@@ -8,7 +8,6 @@ from typing import Literal
 
 from omtree.data.binning import Binning
 from omtree.data.table import Feature
-from omtree.problem.losses import LinesLoss
 from omtree.problem.problem import Problem
 
 _ANY_NUMBER = "any number of leaves"
@@ -51,7 +50,7 @@ def search_space(
     text = f"{kind} over {conditions} conditions on {len(features)} features"
     if any(feature.kind == "numeric" for feature in features):
         text += f" (numbers cut {cuts})"
-    return f"{text}, with {problem.loss.words}" if isinstance(problem.loss, LinesLoss) else text
+    return f"{text}, with {problem.loss.words}" if problem.loss.words else text
 
 
 def cuts_in_words(

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from omtree.constraints.compile import RuleNumber
-from omtree.problem.losses import Loss, RowLoss, SampleLoss
 from omtree.problem.problem import Problem
 
 Point = tuple[int, ...]
@@ -45,7 +44,7 @@ def with_rows(problem: Problem, points: Sequence[Point]) -> Problem:
     return replace(
         problem,
         table=imagined,
-        loss=_seen_by(problem.loss, n, more),
+        loss=problem.loss.blind_to(n, more),
         # A rule of imagined rows alone would predict nothing.
         min_support=max(problem.min_support, 0.5 * float(weight.min())),
         limits=limits,
@@ -55,13 +54,3 @@ def with_rows(problem: Problem, points: Sequence[Point]) -> Problem:
 
 def _of_seen(number: RuleNumber, n: int) -> RuleNumber:
     return lambda conditions, rows, label: number(conditions, rows[rows < n], label)
-
-
-def _seen_by(loss: Loss, n: int, more: int) -> Loss:
-    """The loss with the imagined rows left out, where it looks at rows."""
-    if isinstance(loss, SampleLoss):
-        return replace(loss, start=np.concatenate([loss.start, np.full(more, loss.start[-1])]))
-    if isinstance(loss, RowLoss):
-        function = loss.function
-        return replace(loss, function=lambda rows, allowed: function(rows[rows < n], allowed))
-    return loss

@@ -17,15 +17,7 @@ from omtree.engines.rules.pool import ColumnPool
 from omtree.engines.trees.general import solve_general
 from omtree.engines.trees.search import solve as search_trees
 from omtree.problem.graph import Condition
-from omtree.problem.losses import (
-    HazardLoss,
-    ImpurityLoss,
-    LinearLoss,
-    LinesLoss,
-    MomentLoss,
-    SampleLoss,
-    SquaresLoss,
-)
+from omtree.problem.losses import LinearLoss
 from omtree.problem.problem import Path, Problem, leaves_of
 from omtree.problem.rule_sums import merged
 
@@ -149,32 +141,11 @@ def _cuttings(f: int, feature: Feature, single_values: bool) -> list[_Cutting]:
 
 def _grow(problem: Problem, ranked: npt.NDArray[np.float32], limits: dict[str, Any], step: int) -> SklearnTree | None:
     """The greedy tree for classes or for numbers, on every so many rows; None for a loss of another kind."""
-    statistics, loss = problem.table.statistics[::step], problem.loss
-    if isinstance(loss, LinearLoss | ImpurityLoss):
-        row, stratum = np.nonzero(statistics)
-        weight = statistics[row, stratum]
-        if isinstance(loss, LinearLoss):
-            # The cost of a class is the cost of its most expensive mistake: close enough for a start.
-            weight = weight * loss.costs.max(axis=1)[stratum]
-            if not weight.any():
-                return None
-        return DecisionTreeClassifier(**limits).fit(ranked[row], stratum, sample_weight=weight)
-    if isinstance(loss, HazardLoss):
-        # Rows without exposure say nothing about hazards.
-        weight, total = np.maximum(statistics[:, 1], 1e-12 * statistics[:, 1].sum()), statistics[:, 2]
-        return DecisionTreeRegressor(**limits).fit(ranked, total / weight, sample_weight=weight)
-    if isinstance(loss, SquaresLoss):
-        weight, totals = statistics[:, 0], statistics[:, 1:-1]
-        return DecisionTreeRegressor(**limits).fit(ranked, totals / weight[:, None], sample_weight=weight)
-    if isinstance(loss, MomentLoss | LinesLoss):
-        weight, total = statistics[:, 0], statistics[:, 1]
-        return DecisionTreeRegressor(**limits).fit(ranked, total / weight, sample_weight=weight)
-    if isinstance(loss, SampleLoss):
-        row = np.repeat(np.arange(problem.table.n_rows), np.diff(loss.start))
-        kept = row % step == 0
-        target, weight = loss.target[kept], loss.weight[kept]
-        return DecisionTreeRegressor(**limits).fit(ranked[row[kept] // step], target, sample_weight=weight)
-    return None
+    guide = problem.loss.guide(problem.table, step)
+    if guide is None:
+        return None
+    kind = DecisionTreeClassifier if guide.of_classes else DecisionTreeRegressor
+    return kind(**limits).fit(ranked[guide.rows], guide.target, sample_weight=guide.weight)
 
 
 def _leaves(tree: SklearnTree, cuttings: list[_Cutting], n_codes: list[int]) -> list[dict[int, tuple[int, ...]]]:

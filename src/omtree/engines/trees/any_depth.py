@@ -13,7 +13,6 @@ from omtree.engines.trees.search import sums_and_formula
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import tree_task
-from omtree.problem.losses import ImpurityLoss, LinearLoss, MomentLoss
 from omtree.problem.problem import Problem
 
 
@@ -50,6 +49,7 @@ def solve_any_depth(
     --------
     >>> from omtree.data.table import Feature, Table
     >>> from omtree.problem.graph import FeatureGraph
+    >>> from omtree.problem.losses import LinearLoss
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), np.array([[5.0, 0], [1, 4], [6, 0]]), np.arange(3))
     >>> problem = Problem(table, FeatureGraph(table.features), LinearLoss(1.0 - np.eye(2)), 3, 3, 1.0, leaf_price=0.5)
@@ -57,8 +57,7 @@ def solve_any_depth(
     >>> found.value, len(found.tree.branches)
     (2.5, 3)
     """
-    known = isinstance(problem.loss, LinearLoss | MomentLoss | ImpurityLoss)
-    if not known or not problem.additive or problem.table.n_rows == 0 or not problem.graph.levels:
+    if not problem.loss.any_depth or not problem.additive or problem.table.n_rows == 0 or not problem.graph.levels:
         return None
     started = time.monotonic()
     features = problem.table.features

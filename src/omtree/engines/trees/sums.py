@@ -7,18 +7,11 @@ import time
 import numpy as np
 
 from omtree import _native
-from omtree.data.table import FloatArray
 from omtree.deadline import Deadline
 from omtree.engines.trees.solution import TreeSolution, solution_of
 from omtree.engines.trees.splits import Splits
 from omtree.engines.trees.task import Report, problem_task
-from omtree.problem.losses import LinearLoss, Loss, MomentLoss, SquaresLoss
 from omtree.problem.problem import Problem
-
-#: Poisson losses below this part of the mean are differences that sums of logarithms lose the digits of.
-NEARLY_EQUAL = 1e-6
-#: Beyond so many labels a table of sums outgrows the processor's cache.
-MOST_LABELS = 32
 
 
 def solve_sums(
@@ -38,8 +31,7 @@ def solve_sums(
     Parameters
     ----------
     problem : Problem
-        Its loss is a `MomentLoss`, a `SquaresLoss`, or a `LinearLoss` of rows whose statistics are no weights, under no
-        limits but the support of a leaf.
+        Its loss has sums for this search (`Loss.zero_one_sums`), under no limits but the support of a leaf.
     splits : {"multiway", "binary"}
         Multiway trees are binary where no feature has more than two values.
     n_jobs : int
@@ -65,6 +57,7 @@ def solve_sums(
     --------
     >>> from omtree.data.table import Feature, Table
     >>> from omtree.problem.graph import FeatureGraph
+    >>> from omtree.problem.losses import MomentLoss
     >>> size = Feature("size", 0, "ordinal", 3, False, levels=("S", "M", "L"))
     >>> sums = np.array([[1.0, 2.0, 4.0], [1.0, 4.0, 16.0], [1.0, 9.0, 81.0]])
     >>> table = Table((size,), np.array([[0, 1, 2]], np.uint8), sums, np.arange(3))
@@ -72,9 +65,10 @@ def solve_sums(
     >>> solve_sums(problem).losses.round(6).tolist()
     [26.0, 2.0]
     """
-    statistics = None if not problem.limits.empty or problem.model_limits else _sums(problem)
-    if statistics is None:
+    known = None if not problem.limits.empty or problem.model_limits else problem.loss.zero_one_sums(problem.table)
+    if known is None:
         return None
+    kind, statistics = known
     started = time.monotonic()
     features = problem.table.features
     columns = [level.position for level in problem.graph.levels]
@@ -94,31 +88,7 @@ def solve_sums(
     answer = _native.search_sums(
         np.ascontiguousarray(problem.table.codes, dtype=np.uint8),
         np.ascontiguousarray(statistics, dtype=np.float64),
-        _kind(problem.loss),
+        kind,
         task,
     )
     return None if answer is None else solution_of(answer, columns, features, categories, started, 2)
-
-
-def _kind(loss: Loss) -> str:
-    if isinstance(loss, MomentLoss):
-        return loss.kind
-    return "squared" if isinstance(loss, SquaresLoss) else "least"
-
-
-def _sums(problem: Problem) -> FloatArray | None:
-    """By row: the weight, the sums that decide the loss, and the sum that is the same for every tree."""
-    loss, table = problem.loss, problem.table
-    if isinstance(loss, LinearLoss) and table.row_weight is not None and 1 < loss.n_labels <= MOST_LABELS:
-        return np.column_stack([table.row_weight, table.statistics @ loss.costs, np.zeros(table.n_rows)])
-    if isinstance(loss, SquaresLoss):
-        return table.statistics
-    if not isinstance(loss, MomentLoss):
-        return None
-    weight, above, excess = table.statistics.T
-    if loss.kind == "squared":
-        return table.statistics
-    if excess.sum() < NEARLY_EQUAL * weight.sum():
-        return None
-    # The kernel adds up y and y log y, where y is one more than what is above the mean.
-    return np.stack([weight, weight + above, excess + above], axis=1)
