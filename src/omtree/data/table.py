@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -208,7 +209,7 @@ class Table:
         """Number of merged rows."""
         return int(self.codes.shape[1])
 
-    @property
+    @cached_property
     def weight(self) -> FloatArray:
         """Sample weight of each merged row."""
         return np.asarray(self.statistics.sum(axis=1)) if self.row_weight is None else self.row_weight

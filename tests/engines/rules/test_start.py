@@ -13,7 +13,9 @@ from helpers import datasets
 from helpers.facts import recompute
 from helpers.rule_cases import hard, make_problem, tiny
 from omtree.deadline import Deadline
-from omtree.engines.rules.start import greedy_paths, tree_paths
+from omtree.engines.rules.pool import ColumnPool
+from omtree.engines.rules.pricing import native_pricer
+from omtree.engines.rules.start import greedy_models, greedy_paths, tree_paths
 from omtree.problem.problem import Path, Problem
 
 
@@ -68,6 +70,26 @@ def test_no_time_for_trees() -> None:
     assert found
     for paths in found:
         check(problem, paths)
+
+
+@pytest.mark.parametrize(("seconds", "full"), [(None, 2), (0.001, 0), (0.0, 0)])
+def test_no_greedy_tree_is_grown_that_takes_longer_than_there_is(
+    monkeypatch: pytest.MonkeyPatch, seconds: float | None, full: int
+) -> None:
+    """With a moment left a tree is grown on some rows, once; on all of them nominal values are tried both ways."""
+    problem = make_problem(datasets.tic_tac_toe().table(), 1.0 - np.eye(2), 3, 4, 9.0)
+    monkeypatch.setattr(omtree.engines.rules.start, "GREEDY_CELLS", 20_000)
+    honest, grown = omtree.engines.rules.start.greedy_paths, []
+
+    def noting(*args: Any, most_rows: int | None = None, **kwargs: Any) -> list[Path]:
+        grown.append(most_rows)
+        return honest(*args, most_rows=most_rows, **kwargs)
+
+    monkeypatch.setattr(omtree.engines.rules.start, "greedy_paths", noting)
+    pool = ColumnPool(problem, native_pricer(problem, 1))
+    models = list(greedy_models(pool, 0, Deadline(seconds)))
+    assert len(models) == len(grown) == max(1, full)
+    assert sum(most is None for most in grown) == full
 
 
 def test_interrupted_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,10 @@ from omtree.problem.rule_sums import merged
 SEARCH_SHARE = 0.1
 MOST_SEARCH_SECONDS = 120.0
 
-#: Once the time is up, a greedy tree is grown on so many rows, and fewer where there are many columns.
+#: Once the time is nearly up, a greedy tree is grown on so many rows, and fewer where there are many columns.
 LATE_ROWS, LATE_CELLS = 20_000, 500_000
+#: Cells of the table that a greedy tree gets through in a second, level by level.
+GREEDY_CELLS = 20_000_000
 
 SklearnTree: TypeAlias = DecisionTreeClassifier | DecisionTreeRegressor
 
@@ -58,10 +60,12 @@ def first_models(
 
 
 def greedy_models(pool: ColumnPool, seed: int, deadline: Deadline) -> Iterator[list[Path]]:
-    """The leaves of greedy trees, as rules with their best labels; once the time is up of one, grown on some rows."""
-    for single_values in (False, True):
-        late = deadline.expired
-        few = max(1, min(LATE_ROWS, LATE_CELLS // max(1, len(pool.problem.table.features))))
+    """The leaves of greedy trees, as rules with their best labels; of one on some rows where time is too short."""
+    table = pool.problem.table
+    work = table.codes.size * min(pool.problem.max_depth, len(table.features))
+    few = max(1, min(LATE_ROWS, LATE_CELLS // max(1, len(table.features))))
+    for single_values in (False, True) if any(not feature.ordered for feature in table.features) else (False,):
+        late = work > GREEDY_CELLS * deadline.remaining
         paths = greedy_paths(pool.problem, seed, single_values=single_values, most_rows=few if late else None)
         yield [pool.with_best_label(path) for path in paths]
         if late:
