@@ -88,7 +88,7 @@ def main() -> int:
     """Measure, and compare or store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="store the ratios")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
     now = ratios(options.rounds)
     for name, ratio in now.items():
