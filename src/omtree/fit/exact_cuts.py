@@ -58,7 +58,10 @@ def over_few_cuts(
     solve: Solve,
 ) -> QuickTree:
     """The tree that a fit without "exact" gives, which one over features with a code for every value starts from."""
-    few, _ = training.features(n_bins, "quantile", categories == "groups")
+    every, _ = training.features(n_bins, "quantile", categories == "groups")
+    # Constraints may keep columns out, of which the features here know.
+    allowed = {feature.column for feature in features}
+    few = tuple(feature for feature in every if feature.column in allowed)
     found = as_quick_tree(search.tree(few, solve))
     return replace(found, root=at_thresholds(training, features, found.root))
 

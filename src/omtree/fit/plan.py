@@ -130,18 +130,18 @@ class Plan:
         coarse = self.binning == "adaptive" or self._over_all_cuts(training, objective, setting)
         binning: Binning = "quantile" if coarse else cast(Binning, self.binning)
         with rounding_cuts(self.round_cuts):
-            features, dropped = training.features(self.n_bins, binning, self.categories == "groups", deadline)
+            every, dropped = training.features(self.n_bins, binning, self.categories == "groups", deadline)
         if dropped:
             named = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warn(f"Columns that cannot tell the rows apart are left out ({named}).")
-        features = restrict_features(constraints, features, setting)
+        features = restrict_features(constraints, every, setting)
         try:
             with rounding_cuts(self.round_cuts):
                 outcome, samples = self._solve(training, features, objective, setting, deadline, effort)
         except InfeasibleError:
             if not constraints or not reasons:
                 raise
-            raise InfeasibleError(self._reason(training, features, objective, setting, deadline)) from None
+            raise InfeasibleError(self._reason(training, every, objective, setting, deadline)) from None
         except OutOfTimeError:
             if deadline.interrupted:
                 raise KeyboardInterrupt from None
@@ -373,8 +373,9 @@ class Plan:
         def feasible(constraints: Sequence[Constraint], limit: Deadline) -> bool | None:
             if limit.expired:
                 return None
+            allowed = restrict_features(constraints, features, setting)
             try:
-                replace(plan, constraints=constraints)._solve(training, features, objective, setting, limit)
+                replace(plan, constraints=constraints)._solve(training, allowed, objective, setting, limit)
             except InfeasibleError:
                 return False
             except (OutOfTimeError, TooManyRulesError):
