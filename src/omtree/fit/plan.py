@@ -269,7 +269,9 @@ class Plan:
                 refined = exact.tree(features, coarse)
             else:
                 known = None
-                if self.binning == "exact" and quick is not None and not quick.cuts_only:
+                # Where few values are all there are, the search over few cuts is the same as that over all.
+                fewer = any(feature.kind == "numeric" and feature.n_values > self.n_bins for feature in features)
+                if self.binning == "exact" and fewer and quick is not None and not quick.cuts_only:
                     limit = deadline.share(FEW_CUTS_SHARE)
                     few = ThresholdSearch(training, pose, self.n_bins, limit, *given, brief, effort.rounds)
                     known = over_few_cuts(training, features, self.n_bins, self.categories, few, either)
