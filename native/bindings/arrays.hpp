@@ -78,8 +78,11 @@ bool interruptibly(std::atomic<bool> &cancelled, const Call &call, const std::fu
         } catch (...) {
             error = std::current_exception();
         }
-        const std::lock_guard lock(mutex);
-        done = true;
+        {
+            const std::lock_guard lock(mutex);
+            done = true;
+        }
+        // Told without the lock, or the other thread would wake only to wait for it.
         finished.notify_one();
     });
     {

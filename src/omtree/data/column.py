@@ -71,7 +71,7 @@ class Columns:
         found = _native.first_values([self.columns[place].values for place in numeric])
         return dict(zip(numeric, found, strict=True))
 
-    @property
+    @cached_property
     def two_valued(self) -> bool:
         """Whether no column has more than two values, "missing" not counted."""
         few = all(column.levels is None or len(column.levels) <= 2 for column in self.columns)

@@ -175,6 +175,8 @@ def _from_array(array: npt.NDArray[Any], names: Sequence[str]) -> list[Column]:
     if kind in "iuf":
         # Columns are gone through one by one: where they are copied, the cells of each come to lie side by side.
         matrix = array if array.dtype == np.float64 else array.astype(np.float64, order="F")
+        if kind != "f":
+            return [Column(name, "numeric", cells, False) for name, cells in zip(names, matrix.T, strict=True)]
         with np.errstate(over="ignore", invalid="ignore"):
             sums = matrix.sum(axis=0)
         # A finite sum proves that nothing is missing or infinite; only the other columns are looked at closely.

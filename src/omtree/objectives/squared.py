@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from omtree.data.table import FloatArray, Table, are_whole
-from omtree.objectives.objective import Objective, RuleStatistics
+from omtree.objectives.objective import IntArray, Objective, RuleStatistics
 from omtree.problem.losses import Loss, MomentLoss
 from omtree.sources.target import Target
 
@@ -20,9 +22,16 @@ class Squared(Objective):
 
     def loss(self, rule: RuleStatistics) -> float:
         """Squared distances from the mean."""
-        weight, total, squares = self.statistics(rule.targets, rule.weights).sum(axis=0)
-        excess = float(squares - total * total / weight)
-        return 0.0 if excess < 0 else excess  # sums that overflow stay not-a-number
+        losses, _ = _of_parts(rule.targets, rule.weights, np.array([0, len(rule.targets)]))
+        return float(losses[0])
+
+    def of_rules(
+        self, target: Target, weights: FloatArray, order: IntArray, starts: IntArray
+    ) -> list[tuple[float, Any]]:
+        """Of all rules at once."""
+        inside = order[starts[0] : starts[-1]]
+        losses, means = _of_parts(target.values[inside], weights[inside], starts - starts[0])
+        return list(zip(losses.tolist(), means.tolist(), strict=True))
 
     def statistics(self, targets: FloatArray, weights: FloatArray) -> FloatArray:
         """Weight, and the sums of targets and their squares, from the mean of all, or digits would be lost.
@@ -37,6 +46,23 @@ class Squared(Objective):
     def kernel(self, table: Table, target: Target, weight: FloatArray) -> Loss:
         """From the three sums."""
         return MomentLoss("squared")
+
+
+def _of_parts(targets: FloatArray, weights: FloatArray, starts: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Squared distances from the mean, and that, of the samples between each start and the next."""
+    begin, sizes = starts[:-1], np.diff(starts)
+    firsts = targets[begin]
+    # Far from zero, distances from the first of them keep the digits.
+    distances = targets - np.repeat(firsts, sizes)
+    mass = np.add.reduceat(weights, begin)
+    means = np.add.reduceat(weights * distances, begin) / mass
+    whole = np.logical_and.reduceat(distances == np.floor(distances), begin)
+    centred = distances - np.repeat(np.where(whole, np.round(means), means), sizes)
+    moments = weights * centred
+    totals = np.add.reduceat(moments, begin)
+    excess = np.add.reduceat(moments * centred, begin) - totals * totals / mass
+    # Sums that overflow stay not-a-number.
+    return np.where(excess < 0, 0.0, excess), firsts + means
 
 
 objective = Squared
