@@ -194,6 +194,8 @@ template <typename Count> class Searcher {
         std::vector<double> cell_floors; ///< by code and code of another feature: the same of depth one
         std::vector<double> pair_floors; ///< by code and second feature: loss that no tree of depth two avoids
         std::vector<char> exact;
+        std::vector<char> floored;    ///< by block: whether its bound is that of its own counts
+        int block = 0;                ///< the one being evaluated
         std::vector<int> most_leaves; ///< by block: what it has the support for
         std::vector<int> positions;
         std::vector<int> wanted;

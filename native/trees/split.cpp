@@ -259,6 +259,8 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
     if (!begin(level, feature, 2, budget)) {
         return;
     }
+    // Splits of whole numbers have faster kernels.
+    level.floored.assign(level.partition.n_blocks(), !problem_.use_bounds || std::is_same_v<Count, std::int32_t>);
     const auto from_left = [&](int position) { return &level.slab_sums[static_cast<std::size_t>(position) * width]; };
     level.slab_sums.assign((level.present.size() + 1) * width, 0);
     for (std::size_t i = 0; i < level.present.size(); ++i) {
@@ -285,6 +287,13 @@ void Searcher<Count>::second_feature(const Count *slab, int feature, int budget,
             for (const std::uint8_t code : level.codes) {
                 add_counts(level.sum.data(), slab + code * static_cast<std::size_t>(width), width, level.sum.data());
             }
+        }
+        if (!level.floored[level.block]) {
+            // What its own counts cannot avoid is no less than what its codes cannot, and is found far faster than its
+            // splits: for about half of the blocks it is enough.
+            level.floored[level.block] = 1;
+            std::fill(child.loss.begin() + 2, child.loss.end(), split_floor(level.sum.data(), child.loss[1]));
+            return false;
         }
         last_split(level.sum.data(), child_budget, level.child_upper, child);
         return true;

@@ -34,6 +34,7 @@ void Searcher<Count>::split(Level &level, int feature, int budget, const std::ve
     used[feature] = used[feature] || (!deep && shared_.idle_child(feature));
     const auto find_out = [&](int block) {
         check();
+        level.block = block;
         level.exact[block] = 1;
         partition.positions(block, level.positions);
         double rest = level.all_floors;
