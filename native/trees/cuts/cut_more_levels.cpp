@@ -32,17 +32,13 @@ struct SideBounds {
     SideBounds(const SideBounds &fewer, const SideBounds &more, double others) : SideBounds(fewer) {
         for (std::size_t s = 0; s < values.size(); ++s) {
             values[s] = std::max(values[s], more.values[s] - others);
-            for (std::size_t v = 0; v < floors[s].size(); ++v) {
-                floors[s][v] = std::max(floors[s][v], more.floors[s][v] - others);
-            }
+            floors[s].raise(more.floors[s], others);
         }
     }
     void raise(const SideBounds &other) {
         for (std::size_t s = 0; s < values.size(); ++s) {
             values[s] = std::max(values[s], other.values[s]);
-            for (std::size_t v = 0; v < floors[s].size(); ++v) {
-                floors[s][v] = std::max(floors[s][v], other.floors[s][v]);
-            }
+            floors[s].raise(other.floors[s], 0.0);
         }
     }
 };
@@ -107,7 +103,7 @@ class MoreLevels {
     std::vector<std::vector<int>> cuts_;
     std::vector<std::vector<double>> below_;
     std::vector<std::deque<Mark>> marks_;
-    ViewFloors found_;
+    std::vector<double> found_;
     std::priority_queue<Interval, std::vector<Interval>, Later> queue_;
     std::size_t pushed_ = 0;
     double working_on_ = infinity;
@@ -118,7 +114,8 @@ MoreLevels::MoreLevels(CutSearcher &searcher, const CutRows &rows, int depth, in
                        ViewFloors &floors)
     : searcher_(searcher), losses_(*searcher.losses_), rows_(rows), depth_(depth), cutoff_(cutoff), least_(least),
       floors_(floors), supported_(!losses_.any_row_will_do(least)), per_row_(losses_.most_per_row()),
-      cuts_(floors.size()), below_(floors.size()), marks_(floors.size()), leaves_(leaves) {
+      shallow_floors_(floors.least.size()), cuts_(floors.least.size()), below_(floors.least.size()),
+      marks_(floors.least.size()), leaves_(leaves) {
     const int most = 1 << (depth - 1);
     if (leaves >= 2 * most) {
         shares_.push_back({most, most});
@@ -151,7 +148,7 @@ void MoreLevels::open(std::size_t view) {
         searcher_.masses_below(rows_, view, below_[view]);
     }
     const std::size_t n_shares = shares_.size();
-    const ViewFloors nothing(floors_.size(), 0.0);
+    const ViewFloors nothing(floors_.least.size());
     const SideBounds none(n_shares, 0.0, nothing);
     const SideBounds all(n_shares, shallow_.value, shallow_floors_);
     // Sides of other cuts have leaves that need not have the support among all
@@ -162,7 +159,7 @@ void MoreLevels::open(std::size_t view) {
     Mark last{n, free, none, all, none};
     marks_[view].push_back(std::move(first));
     marks_[view].push_back(std::move(last));
-    queue_.push({floors_[view], pushed_++, view, 0, 1});
+    queue_.push({floors_.least[view], pushed_++, view, 0, 1});
 }
 
 void MoreLevels::push(std::size_t view, int lower, int upper, std::size_t from, std::size_t to, double at_least) {
@@ -232,7 +229,7 @@ void MoreLevels::look(const Interval &interval, std::size_t from, std::size_t to
     const int width = std::max(cuts[to - 1] - place, place - cuts[from]);
     const CutRows left = rows_.part(view, 0, place, searcher_.inside_);
     const CutRows right = rows_.part(view, place, rows_.size(), searcher_.inside_);
-    losses_.work += static_cast<double>(rows_.size() * floors_.size());
+    losses_.work += static_cast<double>(rows_.size() * floors_.least.size());
     double least_left = least_;
     double least_right = least_;
     if (supported_) {
@@ -297,15 +294,14 @@ void MoreLevels::look(const Interval &interval, std::size_t from, std::size_t to
 
 double MoreLevels::bound() const {
     double least = std::min(best_.value, working_on_);
-    for (std::size_t view = 0; view < floors_.size(); ++view) {
-        least = std::min(least, std::max(floors_[view], found_.empty() ? 0.0 : found_[view]));
+    for (std::size_t view = 0; view < floors_.least.size(); ++view) {
+        least = std::min(least, std::max(floors_.least[view], found_.empty() ? 0.0 : found_[view]));
     }
     return queue_.empty() ? least : std::min(least, queue_.top().bound);
 }
 
 CutAnswer MoreLevels::run() {
     working_on_ = 0.0; // nothing is known before the intervals are
-    shallow_floors_.assign(floors_.size(), 0.0);
     const int fewer = std::min(leaves_, 1 << (depth_ - 1));
     shallow_ = searcher_.solve(rows_, {depth_ - 1, fewer, infinity, least_}, shallow_floors_);
     best_ = shallow_;
@@ -318,10 +314,10 @@ CutAnswer MoreLevels::run() {
     slack_per_row_ = losses_.slack_per_row(best_.value / static_cast<double>(rows_.size()));
     // A root that leaves a side empty is worth no more than one level less.
     const double cap = supported_ ? 0.0 : shallow_.value;
-    found_.assign(floors_.size(), supported_ ? infinity : cap);
-    for (std::size_t view = 0; view < floors_.size(); ++view) {
-        if (searcher_.reaches(floors_[view], limit())) {
-            found_[view] = floors_[view];
+    found_.assign(floors_.least.size(), supported_ ? infinity : cap);
+    for (std::size_t view = 0; view < floors_.least.size(); ++view) {
+        if (searcher_.reaches(floors_.least[view], limit())) {
+            found_[view] = floors_.least[view];
         } else {
             open(view);
         }
@@ -335,13 +331,13 @@ CutAnswer MoreLevels::run() {
             return best_;
         }
     }
-    for (std::size_t view = 0; view < floors_.size(); ++view) {
-        floors_[view] = std::max(floors_[view], std::min(found_[view], best_.value));
+    for (std::size_t view = 0; view < floors_.least.size(); ++view) {
+        floors_.least[view] = std::max(floors_.least[view], std::min(found_[view], best_.value));
     }
     if (best_.value < cutoff_) {
         return best_;
     }
-    const double proven = std::min(best_.value, *std::min_element(floors_.begin(), floors_.end()));
+    const double proven = std::min(best_.value, *std::min_element(floors_.least.begin(), floors_.least.end()));
     return {std::max(cutoff_, proven), nullptr, 1};
 }
 

@@ -49,7 +49,7 @@ CutResult CutSearcher::run() {
     top_leaves_ = problem_.max_leaves;
     top_depth_ = std::min(problem_.max_depth, problem_.max_leaves - 1);
     try {
-        ViewFloors floors(problem_.views.size(), 0.0);
+        ViewFloors floors(problem_.views.size());
         const CutAnswer answer = solve(*all_, {top_depth_, top_leaves_, infinity, problem_.min_support}, floors);
         best_ = answer;
         bound_ = answer.value;
@@ -97,7 +97,7 @@ CutAnswer CutSearcher::solve(const CutRows &rows, Request request, ViewFloors &f
     if (request.depth == 0 || (enough && reaches(floor, leaf.value)) || !enough) {
         return leaf;
     }
-    double bound = *std::min_element(floors.begin(), floors.end());
+    double bound = *std::min_element(floors.least.begin(), floors.least.end());
     bound = std::max(std::min(bound, leaf.value), floor);
     if (reaches(bound, request.cutoff) || reaches(bound, leaf.value)) {
         leaf.value = bound;

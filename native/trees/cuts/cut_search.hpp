@@ -6,6 +6,7 @@
 // two cuts bound all those between them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,8 +35,28 @@ struct CutAnswer {
     int open = 1; ///< most leaves where there is no shape
 };
 
-/// Lower bounds on trees by the view that their root splits.
-using ViewFloors = std::vector<double>;
+/// What the sides of a cut cost at least with one more split each; the ranks
+/// below any from `first` up to `last` are on its left.
+struct CutFloor {
+    std::uint32_t first, last;
+    double left, right;
+};
+using CutFloors = std::vector<CutFloor>; ///< increasing
+
+/// Lower bounds on trees by the view that their root splits, and, where they
+/// have two levels, by its cuts. They hold for all rows that include these.
+struct ViewFloors {
+    std::vector<double> least;
+    std::vector<std::shared_ptr<const CutFloors>> cuts;
+
+    explicit ViewFloors(std::size_t n_views) : least(n_views, 0.0), cuts(n_views) {}
+    /// The larger ones: of these rows, and of more that cost `others` at most.
+    void raise(const ViewFloors &more, double others) {
+        for (std::size_t view = 0; view < least.size(); ++view) {
+            least[view] = std::max(least[view], more.least[view] - others);
+        }
+    }
+};
 
 class CutSearcher {
   public:

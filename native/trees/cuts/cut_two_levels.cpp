@@ -5,56 +5,13 @@
 #include <numeric>
 
 #include "trees/cuts/cut_search.hpp"
+#include "trees/cuts/known_cuts.hpp"
 
 namespace omtree {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// A cut of the root whose sides are known: with one more split each, and as
-/// leaves where a side may be a leaf alone. `left` is a bound for the left
-/// sides of all cuts up to the next known one, `right` for those from the one
-/// before; with a least support they are below `left_here` and `right_here`,
-/// the losses of the sides themselves.
-struct KnownCut {
-    int place;
-    double left, right;
-    double left_here, right_here;
-    double left_leaf, right_leaf;
-};
-
-/// The cuts of one view.
-struct ViewCuts {
-    std::vector<int> places;     ///< where the view can be cut
-    std::vector<KnownCut> known; ///< increasing; both ends included
-    std::vector<double> below;   ///< mass by place, where there is a least support
-};
-
-/// What trees with at most three or four leaves cost whose cut lies from one
-/// known cut to another.
-class Between {
-  public:
-    Between(bool four, double per_row) : four_(four), per_row_(per_row) {}
-
-    double ends(const KnownCut &a, const KnownCut &b) const { return join(a.left, a.left_leaf, b.right, b.right_leaf); }
-    double at(const KnownCut &a, const KnownCut &b, int place) const {
-        // Leaves that have the support keep it when rows come in, and a row more
-        // costs no more than itself.
-        const double up = per_row_ * (b.place - place);
-        const double down = per_row_ * (place - a.place);
-        return join(std::max(a.left, b.left_here - up), std::max(a.left_leaf, b.left_leaf - up),
-                    std::max(b.right, a.right_here - down), std::max(b.right_leaf, a.right_leaf - down));
-    }
-    double join(double left, double left_leaf, double right, double right_leaf) const {
-        return four_ ? left + right : std::min(left_leaf + right, left + right_leaf);
-    }
-    bool four() const { return four_; }
-
-  private:
-    bool four_;
-    double per_row_;
-};
 
 /// Some of the places, evenly.
 void spread(const std::vector<int> &from, int wanted, std::vector<int> &out) {
@@ -76,7 +33,8 @@ class TwoLevels {
   public:
     TwoLevels(CutSearcher &searcher, const CutRows &rows, int leaves, double cutoff, double least, ViewFloors &floors)
         : searcher_(searcher), losses_(*searcher.losses_), rows_(rows), cutoff_(cutoff), least_(least), floors_(floors),
-          supported_(!losses_.any_row_will_do(least)), between_(leaves >= 4, losses_.most_per_row()) {}
+          supported_(!losses_.any_row_will_do(least)), between_(leaves >= 4, losses_.most_per_row()),
+          inherits_(between_.four() && !supported_) {}
 
     CutAnswer run();
     /// What is proven so far.
@@ -84,6 +42,10 @@ class TwoLevels {
 
   private:
     double limit() const { return std::min(best_.value, cutoff_); }
+    void find_cuts(std::size_t view);
+    void inherit(std::size_t view);
+    void pass_on(std::size_t view);
+    double remaining(const ViewCuts &cuts, std::vector<int> &left) const;
     void first_look(std::size_t view);
     void finish(std::size_t view);
     void look(std::size_t view, std::vector<int> &places, bool with_whole);
@@ -96,9 +58,11 @@ class TwoLevels {
     ViewFloors &floors_;
     bool supported_;
     Between between_;
+    bool inherits_; ///< whether bounds by cut are taken and given
     CutAnswer best_;
-    double one_split_ = -1.0; ///< what all rows cost with one split, once known
-    double free_split_ = 0.0; ///< the same whatever the support
+    double one_split_ = -1.0;  ///< what all rows cost with one split, once known
+    double free_split_ = 0.0;  ///< the same whatever the support
+    double whole_floor_ = 0.0; ///< at least this, before it is known
     double whole_leaf_ = 0.0;
     std::vector<ViewCuts> views_;
     std::vector<std::size_t> open_; ///< views looked at and not done
@@ -162,7 +126,7 @@ void TwoLevels::look(std::size_t view, std::vector<int> &places, bool with_whole
         const double right_leaf = between_.four() ? 0.0 : leaves.right[j];
         fresh.push_back(
             {places[j], sides.left[j], sides.right[j], exact.left[j], exact.right[j], left_leaf, right_leaf});
-        const double value = between_.join(exact.left[j], left_leaf, exact.right[j], right_leaf);
+        const double value = between_.at(fresh.back());
         if (value < best_.value) {
             auto shape = std::make_shared<CutShape>(searcher_.shape(rows_, view, places[j]));
             shape->open_left = shape->open_right = 2;
@@ -174,65 +138,140 @@ void TwoLevels::look(std::size_t view, std::vector<int> &places, bool with_whole
             searcher_.offer(rows_, best_, 2);
         }
     }
-    std::vector<KnownCut> merged;
-    merged.reserve(cuts.known.size() + fresh.size());
-    std::merge(cuts.known.begin(), cuts.known.end(), fresh.begin(), fresh.end(), std::back_inserter(merged),
-               [](const KnownCut &a, const KnownCut &b) { return a.place < b.place; });
-    cuts.known.swap(merged);
+    cuts.add(fresh);
+}
+
+void TwoLevels::find_cuts(std::size_t view) {
+    ViewCuts &cuts = views_[view];
+    if (supported_) {
+        searcher_.cuts_of(rows_, view, least_, cuts.places);
+        searcher_.masses_below(rows_, view, cuts.below);
+        return;
+    }
+    const std::span<const std::uint8_t> last = losses_.last_of_value(view);
+    for (std::size_t place = 1; place < last.size(); ++place) {
+        if (last[place - 1]) {
+            cuts.places.push_back(static_cast<int>(place));
+        }
+    }
+}
+
+void TwoLevels::inherit(std::size_t view) {
+    // A cut of some of these rows has no more rows on either side than the same cut here.
+    std::vector<KnownCut> &known = views_[view].known;
+    const std::span<const std::uint32_t> order = rows_.order(view);
+    const std::uint32_t *rank = searcher_.ranks_.of_row[view].data();
+    const auto add = [&](std::uint32_t ranks_left, double left, double right) {
+        const int place =
+            static_cast<int>(std::partition_point(order.begin(), order.end(),
+                                                  [&](std::uint32_t row) { return rank[row] < ranks_left; }) -
+                             order.begin());
+        if (known.empty() || known.back().place != place) {
+            known.push_back({place, left, right, left, right, 0.0, 0.0, false});
+            return;
+        }
+        KnownCut &same = known.back();
+        same.left = same.left_here = std::max(same.left, left);
+        same.right = same.right_here = std::max(same.right, right);
+    };
+    for (const CutFloor &floor : *floors_.cuts[view]) {
+        add(floor.first, floor.left, floor.right);
+        add(floor.last, floor.left, floor.right);
+    }
+}
+
+void TwoLevels::pass_on(std::size_t view) {
+    const std::vector<KnownCut> &known = views_[view].known;
+    const std::span<const std::uint32_t> order = rows_.order(view);
+    const std::uint32_t *rank = searcher_.ranks_.of_row[view].data();
+    auto floors = std::make_shared<CutFloors>();
+    double left = -1.0;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        const KnownCut &cut = known[i];
+        if (cut.left > left || i + 1 == known.size() || cut.right > known[i + 1].right) {
+            const std::size_t place = static_cast<std::size_t>(cut.place);
+            floors->push_back({place == 0 ? 0u : rank[order[place - 1]] + 1,
+                               place == order.size() ? static_cast<std::uint32_t>(searcher_.ranks_.values[view].size())
+                                                     : rank[order[place]],
+                               cut.left, cut.right});
+            left = cut.left;
+        }
+    }
+    floors_.cuts[view] = std::move(floors);
 }
 
 void TwoLevels::first_look(std::size_t view) {
+    find_cuts(view);
     ViewCuts &cuts = views_[view];
-    searcher_.cuts_of(rows_, view, least_, cuts.places);
-    if (supported_) {
-        searcher_.masses_below(rows_, view, cuts.below);
+    const int n = static_cast<int>(rows_.size());
+    if (inherits_ && floors_.cuts[view] != nullptr) {
+        inherit(view);
+        whole_floor_ = std::max({whole_floor_, cuts.known.front().right, cuts.known.back().left});
     }
-    const bool with_whole = one_split_ < 0.0;
-    std::vector<int> places;
-    spread(cuts.places, with_whole ? sweep_lanes - 1 : sweep_lanes, places);
-    if (places.empty() && !with_whole) {
+    const bool inherited = !cuts.known.empty();
+    const double whole = one_split_ < 0.0 ? whole_floor_ : free_split_;
+    const double whole_here = one_split_ < 0.0 ? whole_floor_ : one_split_;
+    cuts.add({{0, 0.0, whole, 0.0, whole_here, 0.0, whole_leaf_}, {n, whole, 0.0, whole_here, 0.0, whole_leaf_, 0.0}});
+    std::vector<int> left;
+    const double least = inherited ? remaining(cuts, left) : 0.0;
+    const std::vector<int> &from = inherited ? left : cuts.places;
+    const bool with_whole = one_split_ < 0.0 && !searcher_.reaches(whole_floor_, limit());
+    if (from.empty() && !with_whole) {
         // Cuts beyond the rows leave one side empty.
-        floors_[view] = std::max(floors_[view], std::min(limit(), free_split_));
+        const double beyond = one_split_ < 0.0 ? whole_floor_ : free_split_;
+        floors_.least[view] = std::max(floors_.least[view], std::min({limit(), beyond, inherited ? least : beyond}));
         return;
     }
+    std::vector<int> places;
+    spread(from, with_whole ? sweep_lanes - 1 : sweep_lanes, places);
     look(view, places, with_whole);
-    const int n = static_cast<int>(rows_.size());
-    cuts.known.insert(cuts.known.begin(), {0, 0.0, free_split_, 0.0, one_split_, 0.0, whole_leaf_});
-    cuts.known.push_back({n, free_split_, 0.0, one_split_, 0.0, whole_leaf_, 0.0});
+    if (with_whole) {
+        cuts.known.front() = {0, 0.0, free_split_, 0.0, one_split_, 0.0, whole_leaf_};
+        cuts.known.back() = {n, free_split_, 0.0, one_split_, 0.0, whole_leaf_, 0.0};
+    }
     open_.push_back(view);
 }
 
+/// The cuts of a view that may be part of a better tree, and the least that any other costs.
+double TwoLevels::remaining(const ViewCuts &cuts, std::vector<int> &left) const {
+    left.clear();
+    double least = std::min(best_.value, one_split_ < 0.0 ? whole_floor_ : free_split_);
+    const auto out = [&](double bound) {
+        if (!searcher_.reaches(bound, limit())) {
+            return false;
+        }
+        least = std::min(least, bound);
+        return true;
+    };
+    std::size_t next = 0;
+    for (std::size_t i = 0; i + 1 < cuts.known.size(); ++i) {
+        const KnownCut &a = cuts.known[i];
+        const KnownCut &b = cuts.known[i + 1];
+        if (i > 0 && a.seen) {
+            least = std::min(least, between_.at(a));
+        } else if (i > 0 && !out(between_.at(a))) {
+            left.push_back(a.place);
+        }
+        if (out(between_.ends(a, b))) {
+            continue;
+        }
+        next = std::upper_bound(cuts.places.begin() + next, cuts.places.end(), a.place) - cuts.places.begin();
+        for (; next < cuts.places.size() && cuts.places[next] < b.place; ++next) {
+            if (!out(between_.at(a, b, cuts.places[next]))) {
+                left.push_back(cuts.places[next]);
+            }
+        }
+    }
+    return least;
+}
+
 void TwoLevels::finish(std::size_t view) {
-    ViewCuts &cuts = views_[view];
     std::vector<int> left;
     std::vector<int> places;
     for (;;) {
-        left.clear();
-        double least = std::min(best_.value, free_split_);
-        std::size_t next = 0;
-        for (std::size_t i = 0; i + 1 < cuts.known.size(); ++i) {
-            const KnownCut &a = cuts.known[i];
-            const KnownCut &b = cuts.known[i + 1];
-            if (i > 0) {
-                least = std::min(least, between_.join(a.left_here, a.left_leaf, a.right_here, a.right_leaf));
-            }
-            const double ends = between_.ends(a, b);
-            if (searcher_.reaches(ends, limit())) {
-                least = std::min(least, ends);
-                continue;
-            }
-            next = std::upper_bound(cuts.places.begin() + next, cuts.places.end(), a.place) - cuts.places.begin();
-            for (; next < cuts.places.size() && cuts.places[next] < b.place; ++next) {
-                const double bound = between_.at(a, b, cuts.places[next]);
-                if (searcher_.reaches(bound, limit())) {
-                    least = std::min(least, bound);
-                } else {
-                    left.push_back(cuts.places[next]);
-                }
-            }
-        }
+        const double least = remaining(views_[view], left);
         if (left.empty()) {
-            floors_[view] = std::max(floors_[view], least);
+            floors_.least[view] = std::max(floors_.least[view], least);
             return;
         }
         spread(left, sweep_lanes, places);
@@ -243,7 +282,7 @@ void TwoLevels::finish(std::size_t view) {
 double TwoLevels::bound() const {
     double least = best_.value;
     for (std::size_t view = 0; view < views_.size(); ++view) {
-        double of_view = floors_[view];
+        double of_view = floors_.least[view];
         const std::vector<KnownCut> &known = views_[view].known;
         if (known.size() > 1 && known.front().place == 0 && known.back().place == static_cast<int>(rows_.size())) {
             double now = infinity;
@@ -262,13 +301,14 @@ CutAnswer TwoLevels::run() {
     whole_leaf_ = losses_.leaf(all);
     best_ = {whole_leaf_, nullptr, 1};
     losses_.enter(rows_);
-    views_.resize(floors_.size());
+    views_.resize(floors_.least.size());
     const double floor = searcher_.least_loss(all);
-    std::vector<std::size_t> order(floors_.size());
+    std::vector<std::size_t> order(floors_.least.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return floors_[a] < floors_[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return floors_.least[a] < floors_.least[b]; });
     for (const std::size_t view : order) {
-        if (!searcher_.reaches(floors_[view], limit())) {
+        if (!searcher_.reaches(floors_.least[view], limit())) {
             first_look(view);
             if (searcher_.reaches(floor, best_.value)) {
                 return best_;
@@ -291,10 +331,15 @@ CutAnswer TwoLevels::run() {
             return best_;
         }
     }
+    if (inherits_) {
+        for (const std::size_t view : open_) {
+            pass_on(view);
+        }
+    }
     if (best_.value < cutoff_) {
         return best_;
     }
-    const double proven = std::min(best_.value, *std::min_element(floors_.begin(), floors_.end()));
+    const double proven = std::min(best_.value, *std::min_element(floors_.least.begin(), floors_.least.end()));
     return {std::max(cutoff_, proven), nullptr, 1};
 }
 

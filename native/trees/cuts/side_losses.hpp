@@ -48,6 +48,10 @@ class SideLosses {
 
     /// The rows that the calls to come are about.
     void enter(const CutRows &rows);
+    /// By place of a view: whether the next place has another value.
+    std::span<const std::uint8_t> last_of_value(std::size_t view) const {
+        return {last_.data() + view * rows_->size(), rows_->size()};
+    }
     /// With at most one more split a side, each of whose leaves has the least
     /// support of its lane and side. `places` are increasing: a cut at place p
     /// has the first p rows on its left.

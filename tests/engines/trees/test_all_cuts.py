@@ -138,6 +138,30 @@ def test_multiway_errors_against_every_box(seed: int) -> None:
     assert beyond.bound == optimum
 
 
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize(("depth", "n_rows", "seed"), [(3, 90, 0), (3, 90, 1), (3, 90, 2), (3, 60, 3), (4, 40, 4)])
+def test_bounds_by_cut_are_passed_on(depth: int, n_rows: int, seed: int, squared: bool) -> None:
+    """Far more cuts than are looked at at a time: the optimum is that of each root's sides, searched on their own, with
+    no bounds from other nodes."""
+    rng = np.random.default_rng(seed)
+    views = np.round(rng.normal(size=(3, n_rows)), 1 + seed % 2)
+    weights = rng.integers(1, 4, n_rows).astype(float)
+    answers = rng.integers(0, 2 + seed % 2, n_rows)
+    answers[views[0] * views[1] > 0.3] = 1
+
+    def value(rows: np.ndarray, levels: int) -> float:
+        data = {"targets": answers[rows].astype(float)} if squared else {"labels": answers[rows]}
+        return solve_cuts(views[:, rows], weights=weights[rows], max_depth=levels, **data).value
+
+    least = value(np.arange(n_rows), depth - 1)
+    for view in views:
+        for cut in np.unique(view)[:-1]:
+            left = view <= cut
+            sides = np.flatnonzero(left), np.flatnonzero(~left)
+            least = min(least, sum(value(rows, depth - 1) for rows in sides))
+    assert value(np.arange(n_rows), depth) == pytest.approx(least, rel=1e-9, abs=1e-9)
+
+
 def test_only_better_multiway_trees() -> None:
     """With the loss of a known tree the answer has a tree only where that is better, and the same optimum."""
     rng = np.random.default_rng(3)
