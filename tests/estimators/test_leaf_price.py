@@ -181,6 +181,30 @@ def test_losses_that_need_a_depth() -> None:
         OptimalTreeRegressor(objective="absolute", leaf_price=0.1, max_depth=None).fit(X, X[:, 0])
 
 
+@pytest.mark.parametrize("objective", ["squared", "absolute", "quantile", "huber", "poisson"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e5])
+def test_price_of_any_loss_and_scale(objective: str, scale: float) -> None:
+    """A price is a share of what one answer for all costs, in whatever units the search works."""
+    target = np.array([1.0, 2, 9, 9, 3, 4, 0, 8]) * scale
+    options: dict[str, Any] = {"objective": objective, "max_depth": 2, "min_samples_leaf": 1, "delta": scale}
+    rows = [[row] for row in range(8)]
+    whole = OptimalTreeRegressor(**{**options, "max_depth": 1, "min_samples_leaf": 8}).fit(rows, target)
+    for depth in (2, None) if objective in ("squared", "poisson") else (2,):
+        found = OptimalTreeRegressor(**{**options, "max_depth": depth, "leaf_price": 0.1}).fit(rows, target)
+        assert found.certificate_.leaf_price == pytest.approx(0.1 * whole.certificate_.value)
+        assert found.certificate_.status == "optimal"
+        assert len(found.rules_) > 1
+
+
+def test_few_rows_with_a_limit_on_depth() -> None:
+    """A limit that leaves no tree of a small table out is one all the same: losses have prices, trees alternatives."""
+    rows, target = [[0, 0], [0, 1], [1, 0], [1, 1]] * 3, [0, 1, 1, 1] * 3
+    model = OptimalTreeRegressor(max_depth=3, max_leaves=5, leaf_price=0.05, objective="absolute")
+    assert model.fit(rows, np.arange(12.0)).certificate_.status == "optimal"
+    trees = OptimalTreeClassifier(max_depth=3, max_leaves=4).fit(rows, target).alternatives(n=3, within=None)
+    assert trees.losses.tolist() == [0, 0, 3]
+
+
 def test_scores_have_no_prices() -> None:
     """A score does not add up over leaves."""
     with pytest.raises(ValueError, match="F1 does not add up over leaves"):

@@ -21,7 +21,7 @@ from helpers.cut_oracle import (
 from omtree.data.columns import read_columns
 from omtree.data.table import Feature
 from omtree.engines.trees.all_cuts import CutNode, solve_cuts
-from omtree.fit import cut_search
+from omtree.fit import cut_search, exact_cuts
 from omtree.fit.views import raw_tree, views_of
 
 
@@ -119,6 +119,19 @@ def test_few_values_are_all_cuts() -> None:
     X = rng.integers(0, 4, (80, 3)).astype(float)
     y = (X[:, 0] > X[:, 1]).astype(int)
     assert omtree.OptimalTreeClassifier(max_depth=2).fit(X, y).certificate_.cuts == "all"
+
+
+def test_leaves_of_several_rows_are_proven() -> None:
+    """Where codes are all cuts there are, "exact" proves no less than the default does, whatever leaves need."""
+    rows = np.array([[0.0, 1], [2, 0], [1, 3], [3, 1], [0, 2], [2, 3], [1, 0], [3, 2], [2, 1]])
+    target = np.array([0, 1, 0, 1, 1, 0, 1, 0, 1])
+    kinds = {0: "numeric", 1: "numeric"}
+    for support, depth in [(2, 1), (3, 1), (3, 2)]:
+        options: dict[str, Any] = {"max_depth": depth, "min_samples_leaf": support, "feature_kinds": kinds}
+        usual = omtree.OptimalTreeClassifier(**options).fit(rows, target).certificate_
+        exact = omtree.OptimalTreeClassifier(binning="exact", time_limit=None, **options).fit(rows, target).certificate_
+        assert (exact.status, exact.value, exact.bound) == (usual.status, usual.value, usual.bound)
+        assert exact.status == "optimal"
 
 
 def test_limits_over_all_cuts() -> None:
@@ -245,7 +258,8 @@ def test_multiway_bound_without_one_order(seed: int, kind: str, monkeypatch: pyt
     bound = cut_search.CutSearch.multiway_floor
     monkeypatch.setattr(cut_search.CutSearch, "multiway_floor", lambda *args: floors.append(bound(*args)) or floors[-1])
     # As if columns had more values than codes, whose search would prove what this one does not.
-    monkeypatch.setattr(cut_search, "_has_more_values_than_codes", lambda *_: True)
+    for module in (cut_search, exact_cuts):
+        monkeypatch.setattr(module, "has_more_values_than_codes", lambda *_: True)
     rng = np.random.default_rng(700 + seed)
     n = int(rng.integers(7, 10))
     x, level = rng.integers(0, 4, n) / 4, rng.integers(0, 3, n)

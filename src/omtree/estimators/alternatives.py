@@ -212,7 +212,7 @@ def alternatives_of(
     problem = bench.problem
     if isinstance(bench.objective, Score):
         raise ValueError("alternatives needs a loss that adds up over leaves; a score of the whole model does not.")
-    if problem.any_size:
+    if not problem.limited:
         raise ValueError("alternatives needs a limit on the depth or the leaves; fit with max_depth or max_leaves.")
     if n is not None and (not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1):
         raise ValueError(f"n={n!r} is not possible; use a whole number of at least 1, or None for all within.")

@@ -369,7 +369,8 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         if value <= bound:
             status = "optimal"
         elif status in ("optimal", "gap_reached"):
-            status = "stopped" if self.certificate_.leaf_price else "time_limit"
+            # Smaller trees over the cuts of a proven one had no search of their own, whatever the time.
+            status = "stopped" if self.certificate_.leaf_price or self.certificate_.cuts == "all" else "time_limit"
         known, on_grid = self.certificate_, 0
         if known.cuts == "all" and known.n_cuts and value > known.value:
             # The family was chosen from some cuts; the proof over all of them is one for the largest size.

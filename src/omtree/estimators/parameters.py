@@ -267,7 +267,7 @@ class FitParameters:
         "groups",
         "",
         'Whether a condition on a nominal column may name several of its values, or one only. With "values" a node has '
-        "a child for each value, or where it has two children one for a value and one for all others.",
+        "a child for each value; where it may have two only, one is for a value and one for all others.",
         choices=("groups", "values"),
     )
     feature_kinds: Mapping[str, str] | None = parameter(

@@ -53,7 +53,7 @@ def is_for_all_cuts(objective: Objective, training: Training, pose: Pose, splits
     if pose.categories == "values" and any(column.kind == "nominal" for column in training.columns):
         return False  # one level against the others is no split of a tree that has a child for every level
     # Where codes are all cuts there are, their search proves what this one does not.
-    return any(_has_more_values_than_codes(training, position) for position in range(len(training.columns)))
+    return has_more_values_than_codes(training)
 
 
 def is_for_multiway(objective: Objective, training: Training, pose: Pose, most: int | None) -> bool:
@@ -88,13 +88,15 @@ def _is_for_binary(objective: Objective, training: Training, pose: Pose) -> bool
     return isinstance(objective, Squared) or cost_of_class(objective, training) is not None
 
 
-def _has_more_values_than_codes(training: Training, position: int) -> bool:
-    column = training.columns[position]
-    if column.kind != "numeric":
-        return False
+def has_more_values_than_codes(training: Training) -> bool:
+    """Whether a numeric column has more values than a search over codes has codes."""
     weights = np.empty(0) if training.row_weight is None else training.row_weight
-    most = MAX_CODES - column.has_missing
-    return len(_native.few_distinct(column.values, weights, most)) > most
+    return any(
+        len(_native.few_distinct(column.values, weights, MAX_CODES - column.has_missing))
+        > MAX_CODES - column.has_missing
+        for column in training.columns
+        if column.kind == "numeric"
+    )
 
 
 def cost_of_class(objective: Objective, training: Training) -> FloatArray | None:

@@ -13,12 +13,18 @@ from functools import partial
 
 from omtree.data.table import Feature
 from omtree.deadline import Deadline
-from omtree.engines.answers import TreeAnswer
+from omtree.engines.answers import OutOfTimeError, TreeAnswer
 from omtree.engines.dispatch import TreeSolver
 from omtree.engines.trees.all_cuts import CutSolution
 from omtree.engines.trees.neighbourhoods import ENDLESS, PATIENCE
 from omtree.errors import InfeasibleError
-from omtree.fit.cut_search import BRIEF_WORK, CutSearch, is_for_multiway, is_for_multiway_bounds
+from omtree.fit.cut_search import (
+    BRIEF_WORK,
+    CutSearch,
+    has_more_values_than_codes,
+    is_for_multiway,
+    is_for_multiway_bounds,
+)
 from omtree.fit.fine_grid import at_thresholds
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTree, QuickTrees
@@ -118,7 +124,29 @@ class ExactCuts:
             before = self.deadline.elapsed
             best = self._polished(features, cuts, found, other, best)
             seconds["neighbourhoods"] = seconds.get("neighbourhoods", 0.0) + self.deadline.elapsed - before
+        solution = best.answer.solution
+        ended = "interrupted" in (status, solution.status) or self.deadline.expired
+        if not ended and solution.value > floor * (1.0 + ROUNDING) and not has_more_values_than_codes(self.training):
+            before = self.deadline.elapsed
+            best, floor, status = self._over_codes(best, floor)
+            seconds["search"] = seconds.get("search", 0.0) + self.deadline.elapsed - before
         return self._known(best, floor, "stopped" if status == "optimal" else status, seconds)
+
+    def _over_codes(self, best: Refined, floor: float) -> tuple[Refined, float, Status]:
+        """The better of a tree and one over a code for every value, with what no tree undercuts, and how that ended.
+
+        Codes are all cuts there are then, and their search ends with a proof where the one over cuts knew a bound only.
+        """
+        features, _ = self.training.features(2, "exact", self.pose.categories == "groups", self.deadline)
+        try:
+            found = Refined(problem := self.pose(self.training, features), self.search(problem, self.deadline), 1)
+        except OutOfTimeError:
+            return best, floor, "time_limit"
+        except KeyboardInterrupt:
+            return best, floor, "interrupted"
+        solution = found.answer.solution
+        better = found if solution.value <= best.answer.solution.value else best
+        return better, max(floor, solution.bound), solution.status
 
     @property
     def _in_two(self) -> bool:

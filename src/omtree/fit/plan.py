@@ -349,6 +349,7 @@ class Plan:
             constraints=tuple(self.constraints),
             setting=setting,
             leaf_price=float(self.leaf_price),
+            limited=self.max_depth is not None or self.max_leaves is not None,
         )
 
     def _conditions(self) -> Categories:

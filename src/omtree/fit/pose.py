@@ -46,6 +46,8 @@ class Pose:
         What one more leaf must save, as a share of the largest loss.
     relaxed : bool
         Leave out what constraints demand of rules and models; which features and values there are stays.
+    limited : bool
+        Whether the depth or the leaves are limited by who asks.
     """
 
     objective: Objective
@@ -59,6 +61,7 @@ class Pose:
     setting: Setting | None = None
     leaf_price: float = 0.0
     relaxed: bool = False
+    limited: bool = True
 
     def __call__(self, training: Training, features: tuple[Feature, ...]) -> Problem:
         """The problem for these samples, coded by these features."""
@@ -96,7 +99,7 @@ class Pose:
                     "charges every row by the predicted class; use 'error', 'balanced_error' or a score such as 'f1'."
                 )
             loss = LinearLoss(self._costs_of_strata(loss.costs, counted, training.target))
-        problem = Problem(table, graph, loss, self.max_depth, self.max_leaves, support)
+        problem = Problem(table, graph, loss, self.max_depth, self.max_leaves, support, limited=self.limited)
         if self.leaf_price > 0.0:
             problem = replace(problem, leaf_price=self.leaf_price * most_loss(problem))
         if compiled is None:

@@ -83,7 +83,7 @@ def most_loss(problem: Problem) -> float:
     """
     if isinstance(problem.loss, LinearLoss):
         return float(problem.table.statistics.sum(axis=0) @ problem.costs.max(axis=1))
-    return loss_of_all(problem)
+    return loss_of_all(problem) * problem.loss.unit
 
 
 def _above(total: float) -> float:

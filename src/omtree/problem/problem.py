@@ -70,6 +70,8 @@ class Problem:
         Where the rows are counted, if not in `table`; the table has their totals then.
     leaf_price : float
         What every leaf of a tree adds to its loss.
+    limited : bool
+        Whether the depth or the leaves are limited by who asks, and not only by how many rows there are.
     """
 
     table: Table
@@ -86,10 +88,11 @@ class Problem:
     sums: tuple[BoundSum, ...] = ()
     counts: Counts | None = None
     leaf_price: float = 0.0
+    limited: bool = True
 
     @property
     def any_size(self) -> bool:
-        """Whether trees are limited neither in depth nor in leaves: none has more of either than there are rows."""
+        """Whether no limit on depth or leaves leaves any tree out: none has more of either than there are rows."""
         return min(self.max_depth + 1, self.max_leaves) >= self.table.n_rows
 
     @property

@@ -277,4 +277,5 @@ def test_not_for_this_search() -> None:
     own = replace(problem, loss=RowLoss(lambda rows, allowed: (float(len(rows)), 0)))
     assert solve_any_depth(own) is None
     with pytest.raises(ValueError, match="give max_depth a number"):
-        TreeSolver(Error())(own, Deadline(None))
+        TreeSolver(Error())(replace(own, limited=False), Deadline(None))
+    assert TreeSolver(Error())(own, Deadline(None)).solution.status == "optimal"

@@ -51,22 +51,22 @@ def best_for_price(
     """
     if problem.any_size and problem.graph.levels:
 
-        def solve(price: float, limit: Deadline) -> TreeSolution:
-            found = of_any_depth(replace(problem, leaf_price=price), deadline=limit)
-            if found is None:
-                raise ValueError(
-                    "Trees of any depth with a leaf_price are for errors, costs, squared and Poisson loss and "
-                    "impurities, groups of nominal values, no constraints and some thousand cuts at most; give "
-                    "max_depth a number."
-                )
-            return found
+        def solve(price: float, limit: Deadline) -> TreeSolution | None:
+            return of_any_depth(replace(problem, leaf_price=price), deadline=limit)
 
-        found = solve(problem.leaf_price, deadline)
-        if found.tree is None:
-            return _infeasible()
-        path = partial(_path_of_problem, problem, solve, found.tree, deadline)
-        solution = in_common_terms(found, found.value, found.bound)
-        return TreeAnswer(solution, found.tree, len(leaves_of(found.tree)), path)
+        free = solve(problem.leaf_price, deadline)
+        if free is not None:
+            if free.tree is None:
+                return _infeasible()
+            path = partial(_path_of_problem, problem, solve, free.tree, deadline)
+            solution = in_common_terms(free, free.value, free.bound)
+            return TreeAnswer(solution, free.tree, len(leaves_of(free.tree)), path)
+        if not problem.limited:
+            raise ValueError(
+                "Trees of any depth with a leaf_price are for errors, costs, squared and Poisson loss and "
+                "impurities, groups of nominal values, no constraints and some thousand cuts at most; give "
+                "max_depth a number."
+            )
     found = of_every_size(problem, deadline)
     if found.tree is None:
         return _infeasible()
@@ -83,13 +83,14 @@ def _infeasible() -> TreeAnswer:
 
 
 def _path_of_problem(
-    problem: Problem, solve: Callable[[float, Deadline], TreeSolution], root: Node, deadline: Deadline
+    problem: Problem, solve: Callable[[float, Deadline], TreeSolution | None], root: Node, deadline: Deadline
 ) -> SizedTrees:
     """The best trees for all higher prices, in the time of the fit once more."""
     limit = deadline.again()
 
     def solve_again(price: float) -> TreeSolution:
         found = solve(price, limit)
+        assert found is not None, "a price does not decide whether the search is for a problem"
         if found.interrupted:
             raise KeyboardInterrupt
         return found

@@ -73,11 +73,14 @@ class Loss(ABC):
         Whether the search for trees of any depth at a price per leaf knows it.
     words : str
         What is to be said about the answers of rules, for people.
+    unit : float
+        What the kernel's loss is multiplied by, where it is in units of its own.
     """
 
     additive: ClassVar[bool] = False
     any_depth: ClassVar[bool] = False
     words: str = ""
+    unit: float = 1.0
 
     # How many labels a rule may predict, and whether two rules never cost more than one for the rows of both, which
     # bounds need: fields of some losses, constants of others.
