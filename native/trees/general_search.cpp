@@ -107,11 +107,7 @@ class Run {
         // Shallow trees first: they are nearly free, they bound the deep ones, and they are there if time runs out.
         result.finished = true;
         for (int depth = 1; depth <= problem_.max_depth && budget > 1 && result.finished; ++depth) {
-            const std::vector<double> before = best_.loss;
             result.finished = solve_depth(depth, budget);
-            for (int m = 1; m <= budget; ++m) {
-                depth_of_[m] = best_.loss[m] < before[m] ? depth : depth_of_[m];
-            }
             const bool limited = control_.until != std::chrono::steady_clock::time_point::max();
             if (limited && result.finished && depth < problem_.max_depth) {
                 build(budget, result);
@@ -148,16 +144,23 @@ class Run {
             }
             searchers_[thread]->try_feature(shared_.rows, depth, budget, feature, unlimited, mine, true);
             const std::lock_guard lock(mutex);
-            merge(mine);
+            merge(mine, depth);
             best_.score[feature] = mine.score[feature];
             control_.standing.found(best_.loss[budget]);
         });
     }
 
-    void merge(const Values &mine) {
+    /// Of trees that are equally good the shallowest, and of these the one that tests the first feature: which thread
+    /// was the first to find one is chance.
+    void merge(const Values &mine, int depth) {
         const double tolerance = shared_.tolerance;
         for (std::size_t m = 2; m < best_.loss.size(); ++m) {
-            if (mine.loss[m] < best_.loss[m] - tolerance || (best_.loss[m] == infinity && mine.loss[m] < infinity)) {
+            const bool better =
+                mine.loss[m] < best_.loss[m] - tolerance || (best_.loss[m] == infinity && mine.loss[m] < infinity);
+            const bool before = depth_of_[m] == depth && mine.loss[m] <= best_.loss[m] + tolerance &&
+                                mine.feature[m] >= 0 && mine.feature[m] < best_.feature[m];
+            if (better || before) {
+                depth_of_[m] = depth;
                 best_.loss[m] = mine.loss[m];
                 best_.feature[m] = mine.feature[m];
                 best_.split[m] = mine.split[m];

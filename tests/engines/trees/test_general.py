@@ -208,6 +208,18 @@ def test_accelerations_agree_on_more_rows(depth: int) -> None:
         check_trees(problem, found, "multiway")
 
 
+def test_threads_find_the_same_of_equal_trees() -> None:
+    """Whichever thread is the first to find one of several best trees, the same one is returned."""
+    features = tuple(Feature(name, f, "ordinal", 2, False, levels=("low", "high")) for f, name in enumerate("abc"))
+    codes = np.array([[row >> f & 1 for row in range(8)] for f in range(3)], dtype=np.uint8)
+    target = np.arange(8.0)
+    moments = np.stack([np.ones(8), target, target**2], axis=1)
+    table = Table(features, codes, moments, np.arange(8), np.ones(8))
+    problem = Problem(table, FeatureGraph(features), MomentLoss("squared"), 3, 8, 1.0)
+    alone = solve_general(problem).tree
+    assert all(solve_general(problem, n_jobs=3).tree == alone for _ in range(200))
+
+
 def test_deadline_gives_a_tree_and_a_valid_bound() -> None:
     """When the time is up the best tree known is returned, and the bound is not above the optimum."""
     problem = larger_problem(5, n_rows=3000)
