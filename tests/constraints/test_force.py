@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.forced_oracle import cheapest, tiny
@@ -139,3 +140,20 @@ def test_refusals(spec: dict[str, Any], said: str) -> None:
         OptimalTreeClassifier(max_depth=2, constraints=[Force(spec)]).fit(X, y)
     with pytest.raises(ValueError, match="structure='tree'"):
         OptimalTreeClassifier(max_depth=2, structure="rules", constraints=[Force({"split": "x"})]).fit(X, y)
+
+
+def test_a_child_of_too_few_rows_is_named() -> None:
+    """A cut that leaves too few rows on one side, at the root or below it, is said with their number."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": np.arange(100.0), "b": rng.permutation(100)})
+    y = (X["a"] > 30).astype(int) ^ (X["b"] > 60)
+    fit = OptimalTreeClassifier(max_depth=2, min_samples_leaf=5)
+    with pytest.raises(InfeasibleError, match=r"there are 3 rows where a >= 97, and a leaf needs 5"):
+        fit.set_params(constraints=[Force({"split": "a", "at": [97]})]).fit(X, y)
+    below = {"split": "a", "at": [50], "below": [{"split": "b", "at": [1000]}]}
+    with pytest.raises(InfeasibleError, match=r"there are 0 rows where a < 50 and b >= 1000, and a leaf needs 5"):
+        fit.set_params(constraints=[Force(below)]).fit(X, y)
+    model = fit.set_params(constraints=()).fit(X, y)
+    edit = model.edit().move(0, [1000])
+    with pytest.raises(InfeasibleError, match=r"there are 0 rows where . >= 1000, and a leaf needs 5"):
+        edit.refit()

@@ -78,6 +78,19 @@ def test_looser_wishes_are_no_worse_than_stricter_ones_before(worker: Any) -> No
     assert together["view"]["validated"]
 
 
+def test_what_a_wish_costs_is_over_the_better_cuts_of_the_tree_without_it(worker: Any) -> None:
+    """A wish that is added to a tree with better cuts is said to cost what separates the two, and not less."""
+    forbid = {"type": "order", "features": ["b", "a"]}
+    better = fine(worker.source, 0.01)
+    loose = Wishes(depth=2, leaves=4, min_leaf=0.01)
+    wishes = Wishes(depth=2, leaves=4, min_leaf=0.01, constraints=(forbid,))
+    kin = Kin(1, loose, len(better.rules_), better.certificate_.value, better.to_json(), True)
+    worker.worker._answer(Job(1, wishes, (kin,)))
+    view = [content["view"] for kind, _, content in worker.said if kind == "view"][-1]
+    (price,) = next(content["prices"] for kind, _, content in worker.said if kind == "around")
+    assert f"without it {better.certificate_.value:g}, with it {view['value']:g}" in price
+
+
 def test_looser_wishes_become_no_worse_than_stricter_ones_after(worker: Any) -> None:
     """What was found for looser wishes is improved where stricter ones turn out better."""
     strict, loose = Wishes(depth=2, leaves=4, min_leaf=0.1), Wishes(depth=2, leaves=4, min_leaf=0.01)

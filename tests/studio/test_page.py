@@ -90,6 +90,12 @@ def test_a_whole_journey(opened):
     assert window.leaves <= 2 < first
     assert not page.is_checked("#auto")
 
+    # What the other good trees ask about, and where they disagree.
+    page.locator("#told summary").click()
+    assert page.locator("#columns-told tbody tr").count() >= 1
+    assert "training rows" in page.inner_text("#disagree")
+    assert page.locator("#columns-told tbody td").first.inner_text().endswith("%")
+
     # Another good tree beside this one.
     page.locator("#gallery button").first.click()
     page.wait_for_selector("#side-by-side[open] #right-tree svg")
@@ -137,6 +143,17 @@ def test_a_whole_journey(opened):
     banned = wishes["revisions"][wishes["current"]]["wishes"]["left_out"]
     assert banned[0].startswith(name.rstrip("…")[:10])
     assert banned[0] not in {f.name for f in from_json(window.saved("model")).rules_.features}
+
+    # A cut beyond all rows is refused with what is wrong, and the tree stays.
+    page.locator("#stage [data-node]").first.click()
+    for place in range(page.locator("#stage [data-node]").count()):
+        page.locator("#stage [data-node]").nth(place).click()
+        if page.locator("#edit-move").count():
+            break
+    page.fill("#edit-move", "123456")
+    window.moved(lambda: page.press("#edit-move", "Enter"))
+    assert page.inner_text("#status").startswith("What is kept of the tree cannot be kept: there are 0 rows where ")
+    window.moved(lambda: page.click("#undo"))
 
     # A constraint as a card with a slider; the slider is moved with the keyboard.
     window.moved(lambda: page.select_option("#add", "recall"))

@@ -15,6 +15,7 @@ from omtree.constraints.audit import Answers, ConstraintCheck, worst
 from omtree.constraints.constraint import Constraint, Level, Setting, Shape, check_names, is_number
 from omtree.constraints.demands import RuleDemands
 from omtree.data.table import Feature
+from omtree.data.wording import number
 from omtree.problem.limits import TestPrices
 
 
@@ -105,6 +106,10 @@ class Budget(Constraint):
     def affords(self, names: Iterable[str]) -> bool:
         """Whether these tests are within the limit."""
         return self.limit is None or self.price(names) <= self.limit * (1 + 1e-12) + 1e-12
+
+    @property
+    def asks(self) -> str:
+        return "Budget of tests" + (f" (weight {number(self.weight)})" if self.weight else "")
 
     @property
     def title(self) -> str:

@@ -149,6 +149,11 @@ class Constraint:
         return repr(self)
 
     @property
+    def asks(self) -> str:
+        """What it asks for in words, without limits; empty where the names of its parameters say it."""
+        return ""
+
+    @property
     def group_columns(self) -> tuple[str, ...]:
         """The group columns it needs."""
         return ()

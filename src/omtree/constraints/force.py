@@ -23,7 +23,7 @@ from omtree.constraints.constraint import (
     code_of,
     is_number,
 )
-from omtree.data.table import MAX_CODES, Feature, Pooled
+from omtree.data.table import MAX_CODES, Feature, Pooled, Table
 from omtree.data.wording import text_of
 from omtree.errors import InfeasibleError
 from omtree.problem.limits import ForcedNode
@@ -157,6 +157,28 @@ class Force(Constraint):
 
         add(self.tree, frozenset())
         return tuple(found)
+
+    def thin_child(self, table: Table, least: float) -> tuple[str, float] | None:
+        """The first child that has less than the least weight, in words, and its weight; None where all have enough."""
+        place = {feature.name: i for i, feature in enumerate(table.features)}
+
+        def look(node: Mapping[str, Any], rows: Any, above: tuple[str, ...]) -> tuple[str, float] | None:
+            if node.get("split") not in place:
+                return None
+            at = place[node["split"]]
+            feature = table.features[at]
+            free = feature.has_missing and feature.ordered and "missing" not in node
+            for i, part in enumerate(_parts(self, feature, node)):
+                own = rows & np.isin(table.codes[at], (*part, feature.n_values) if free else part)
+                weight, words = float(table.weight[own].sum()), (*above, _part_words(node, i))
+                if weight < least * (1 - 1e-9):
+                    return " and ".join(words), weight
+                below = node.get("below", ())
+                if i < len(below) and (thin := look(below[i], own, words)) is not None:
+                    return thin
+            return None
+
+        return look(self.tree, np.ones(table.n_rows, dtype=np.bool_), ())
 
     def one_by_one(self) -> list[tuple[str, Force | None]]:
         """Each thing that is asked for, in words, and what is asked for without it; None where that is nothing.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from omtree.constraints.audit import Answers, ConstraintCheck
 from omtree.constraints.constraint import Constraint, Level, Setting, Shape, check_names, class_position
 from omtree.data.table import Feature
+from omtree.data.wording import text_of
 from omtree.problem.graph import Condition
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class Monotone(Constraint):
     direction: int
     class_: Any = field(default=None, kw_only=True)
     level: ClassVar[Level] = "attribute"
+
+    @property
+    def asks(self) -> str:
+        answers = "Answers" if self.class_ is None else f"Answers of {text_of(self.class_)}"
+        return f"{answers} never {'fall' if self.direction > 0 else 'rise'} along {self.feature}"
 
     def check(self, setting: Setting) -> None:
         check_names(self, [self.feature], setting)

@@ -66,17 +66,20 @@ class Price:
 
 
 def over_cuts_of(model: OptimalTreeBase, bench: Workbench, tree: Tree, deadline: Deadline) -> OptimalTreeBase:
-    """The model sought again over its own thresholds and those of another tree; itself where that gains nothing.
+    """The model sought again over its own thresholds and those of another tree; itself where these are its own.
 
     Each fit chooses thresholds for itself, so that a tree found under stricter limits can have the better ones. Over
-    the thresholds of both, the model is no worse than any tree over either that meets its constraints.
+    the thresholds of both, the model is no worse than any tree over either that meets its constraints, and what its
+    constraints cost is no less than it is worse than the other tree without them.
     """
     features, cuts = bench.features(), _cuts_of(tree)
     more = tuple(_with_cuts(feature, cuts.get(feature.name, set())) for feature in features)
     if all(new is old for new, old in zip(more, features, strict=True)):
         return model
     found = refitted(model, bench, bench.plan.constraints, deadline, more)
-    return found if found.certificate_.value < model.certificate_.value else model
+    # What is as good but not proven over more cuts says less than what was known before.
+    same = found.certificate_.value == model.certificate_.value and found.certificate_.status == "optimal"
+    return found if same or found.certificate_.value < model.certificate_.value else model
 
 
 def _cuts_of(tree: Tree) -> dict[str, set[float]]:

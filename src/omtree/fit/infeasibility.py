@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
-from omtree.constraints import Constraint, MetricLimit, Setting
+from omtree.constraints import Constraint, Force, MetricLimit, Setting
 from omtree.data.table import FloatArray
 from omtree.data.wording import number
 from omtree.deadline import Deadline
@@ -20,6 +21,17 @@ from omtree.problem.problem import Problem
 Feasible = Callable[[Sequence[Constraint], Deadline], bool | None]
 #: The least sum of costs over models, by stratum and label.
 Least = Callable[[Problem, Deadline], float | None]
+
+
+@contextmanager
+def saying_why(why: Callable[[], str] | None) -> Iterator[None]:
+    """Let a complaint that there is no model say why."""
+    try:
+        yield
+    except InfeasibleError:
+        if why is None:
+            raise
+        raise InfeasibleError(why()) from None
 
 
 def why_none(
@@ -53,6 +65,13 @@ def why_none(
         return found.value if found.status == "optimal" else None
 
     core = conflicting(constraints, feasible, deadline)
+    for forced in (each for each in core if isinstance(each, Force)):
+        thin = forced.thin_child(problem.table, problem.min_support)
+        if thin is not None:
+            return (
+                f"{forced.title} cannot be kept: there are {number(thin[1])} rows where {thin[0]}, and a leaf needs "
+                f"{number(problem.min_support)}; ask for something else there, or allow smaller leaves."
+            )
     reached = []
     for row in problem.model_limits:
         if isinstance(row, MetricLimit) and row.constraint in core and not deadline.expired:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -30,7 +31,7 @@ from omtree.fit.either_splits import EitherSplits
 from omtree.fit.exact_cuts import FEW_CUTS_SHARE, ExactCuts, over_few_cuts
 from omtree.fit.feature_order import feature_positions
 from omtree.fit.fewest_leaves import with_fewest_leaves
-from omtree.fit.infeasibility import why_none
+from omtree.fit.infeasibility import saying_why, why_none
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTree, QuickTrees
 from omtree.fit.representable import check_losses
@@ -135,13 +136,10 @@ class Plan:
             named = "; ".join(f"{name!r}: {reason}" for name, reason in dropped)
             warn(f"Columns that cannot tell the rows apart are left out ({named}).")
         features = restrict_features(constraints, every, setting)
+        why = partial(self._reason, training, every, objective, setting, deadline)
         try:
-            with rounding_cuts(self.round_cuts):
+            with rounding_cuts(self.round_cuts), saying_why(why if constraints and reasons else None):
                 outcome, samples = self._solve(training, features, objective, setting, deadline, effort)
-        except InfeasibleError:
-            if not constraints or not reasons:
-                raise
-            raise InfeasibleError(self._reason(training, every, objective, setting, deadline)) from None
         except OutOfTimeError:
             if deadline.interrupted:
                 raise KeyboardInterrupt from None
@@ -170,7 +168,10 @@ class Plan:
         """The same, and the samples it was read off."""
         setting = self.setting_of(training)
         restricted = restrict_features(check_constraints(self.constraints, setting), features, setting)
-        return replace(self, binning="quantile")._solve(training, restricted, objective, setting, deadline, effort)
+        plan = replace(self, binning="quantile")
+        why = partial(plan._reason, training, features, objective, setting, deadline)
+        with saying_why(why if self.constraints else None):
+            return plan._solve(training, restricted, objective, setting, deadline, effort)
 
     def problem_on(self, training: Training, features: tuple[Feature, ...], objective: Objective) -> Problem:
         """What is asked over features whose thresholds are not chosen any more."""

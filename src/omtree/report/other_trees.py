@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from omtree.data.wording import number
 from omtree.report.gallery import gallery
 from omtree.report.words import percent
+
+if TYPE_CHECKING:
+    from omtree.estimators.alternatives import Alternatives
 
 #: Seconds that are looked for them, and most columns in the table.
 _SECONDS, _MOST_COLUMNS = 30.0, 40
@@ -29,6 +32,19 @@ def other_trees(model: Any, n: int, X: Any = None) -> dict[str, Any] | None:
     if not n:
         return None
     trees = model.alternatives(n, time_limit=_SECONDS)
+    told = what_they_tell(trees, X)
+    return {"sentence": str(trees), **told, "gallery": Markup(gallery(trees))}
+
+
+def what_they_tell(trees: Alternatives, X: Any = None) -> dict[str, Any]:
+    """Which columns good trees test, with the least loss with and without each, and on how many rows they disagree.
+
+    Parameters
+    ----------
+    trees : Alternatives
+    X : array or data frame, optional
+        The training rows.
+    """
     first, spans = trees.roots(), trees.importance_range()
     tested = [facts["columns"] for facts in trees.facts()]
     shares = {name: sum(name in columns for columns in tested) / max(1, len(tested)) for name in spans}
@@ -47,4 +63,4 @@ def other_trees(model: Any, n: int, X: Any = None) -> dict[str, Any] | None:
     if X is not None and len(trees) > 1:
         apart = int((trees.disagreement(X) > 0).sum())
         disagree = f"They do not all agree on {apart:,} of {len(X):,} training rows."
-    return {"sentence": str(trees), "lines": lines, "disagree": disagree, "gallery": Markup(gallery(trees))}
+    return {"lines": lines, "disagree": disagree}

@@ -7,25 +7,28 @@ from typing import Any
 
 from omtree.constraints.words import with_limit
 from omtree.data.wording import number
+from omtree.report.other_trees import what_they_tell
 from omtree.report.svg import to_svg
 
 #: So many are shown, up to so much worse, and so long is looked for them.
 _MOST, _WITHIN, _SECONDS = 12, 0.02, 20.0
 
 
-def trees_around(model: Any) -> dict[str, Any]:
+def trees_around(model: Any, X: Any = None) -> dict[str, Any]:
     """The best other trees of a fit, as small pictures with what there is to compare; or why there are none.
 
     Parameters
     ----------
     model : fitted model
         In the process that fitted it: the training rows are needed.
+    X : table, optional
+        The training rows, or some of them, on which the trees may disagree.
     """
     try:
         found = model.alternatives(n=_MOST + 1, within=_WITHIN, time_limit=_SECONDS)
         lines = found.facts()
     except ValueError as fault:
-        return {"sentence": str(fault), "trees": []}
+        return {"sentence": str(fault), "trees": [], "told": None}
     own = model.to_text()
     trees: list[dict[str, Any]] = []
     for other, line in zip(found, lines, strict=True):
@@ -42,7 +45,7 @@ def trees_around(model: Any) -> dict[str, Any]:
                 "gap": line["gap"],
             }
         )
-    return {"sentence": str(found), "trees": trees}
+    return {"sentence": str(found), "trees": trees, "told": what_they_tell(found, X) if trees else None}
 
 
 def prices_around(model: Any) -> list[str]:

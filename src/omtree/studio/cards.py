@@ -64,18 +64,19 @@ _FOR_ALL: list[dict[str, Any]] = [
             },
         ],
     },
-    {
-        "type": "monotone",
-        "title": "Monotone",
-        "fields": [
-            _one("feature", "along", "numbers"),
-            {"key": "direction", "label": "answers", "kind": "pick", "picks": [[1, "never fall"], [-1, "never rise"]]},
-        ],
-    },
     {"type": "forbid", "title": "Not together", "fields": [_some("features", "columns", 2)]},
     {"type": "order", "title": "Order of questions", "fields": [_some("features", "first to last", 2)]},
     {"type": "root", "title": "First question", "fields": [_one("feature", "column", "columns")]},
 ]
+
+
+def _monotone(two_classes: bool) -> dict[str, Any]:
+    """Of two classes it is said which one's answers never fall."""
+    picks = [[1, "never fall"], [-1, "never rise"]]
+    way = {"key": "direction", "label": "they" if two_classes else "answers", "kind": "pick", "picks": picks}
+    whose = [_one("class", "answers of", "classes")] if two_classes else []
+    fields = [_one("feature", "along", "numbers"), *whose, way]
+    return {"type": "monotone", "title": "Monotone", "fields": fields}
 
 
 def page_facts(source: Source) -> dict[str, Any]:
@@ -96,6 +97,7 @@ def page_facts(source: Source) -> dict[str, Any]:
     ]
     lists = {"columns": source.columns, "numbers": numbers, "groups": groups}
     offered = [*(_FOR_CLASSES if source.task == "classification" else []), *_FOR_ALL]
+    offered.insert(-3, _monotone(len(source.classes) == 2))
     return {
         **lists,
         "name": source.name,

@@ -193,19 +193,23 @@ class Worker:
 
     def _finish(self, job: Job, model: Any, phase: str, warning: str = "") -> None:
         """Show what is known in the end, and what is around it."""
-        model = self._as_good_as_stricter(job, model)
+        model = self._over_better_cuts(job, model)
         self._show(job, model, phase, warning)
         if not self._is_stopped(job):
-            around = self._interruptibly(job, lambda: {**trees_around(model), "prices": prices_around(model)})
+            X = self._source.X if len(self._source.y) <= MANY else self._source.X.take(self._sample())
+            around = self._interruptibly(job, lambda: {**trees_around(model, X), "prices": prices_around(model)})
             if around is not None:
                 self._send("around", job, around)
         self._improve_looser(job, model)
 
-    def _as_good_as_stricter(self, job: Job, model: Any) -> Any:
-        """Every fit chooses its own cuts; where a tree of stricter wishes is the better one, its cuts are used, too."""
+    def _over_better_cuts(self, job: Job, model: Any) -> Any:
+        """Every fit chooses its own cuts; where a tree of other wishes is the better one, its cuts are used, too.
+
+        A tree of stricter wishes cannot be better then, and of one of looser wishes it is known what the rest costs.
+        """
         for kin in job.kin:
             most = job.wishes.leaves or len(model.rules_)
-            if not kin.looser and kin.leaves <= most and _is_less(kin.value, model.certificate_.value):
+            if kin.leaves <= most and _is_less(kin.value, model.certificate_.value):
                 model = self._over_cuts(job, model, most, from_json(kin.model).tree_) or model
         return model
 

@@ -66,7 +66,7 @@ function show(now) {
   // While changes are on their way, sliders are ahead of what the server knows.
   if (!sending) asked.show(now);
   if (now.view) {
-    byId("badge").textContent = now.failed ? "No tree for this; the last one is shown" : now.view.badge;
+    byId("badge").textContent = now.failed ? "No tree for this; the last one is shown" : now.view.phase === "sample" ? "Of some of the rows" : now.view.badge;
     tree.show(now.view);
     side.around(now.view);
   }

@@ -86,6 +86,10 @@ export function around(view) {
   byId("around").hidden = !found;
   if (!found) return;
   byId("around-words").textContent = found.sentence;
+  byId("told").hidden = !found.told;
+  byId("disagree").textContent = found.told?.disagree ?? "";
+  byId("columns-told").tBodies[0].replaceChildren(...(found.told?.lines ?? []).map(([name, ...figures]) => make("tr", {},
+    make("th", { scope: "row", textContent: name }), ...figures.map((text) => make("td", { className: "num", textContent: text })))));
   // Only a constraint on groups says what their gap is.
   const gaps = found.trees.some((tree) => tree.gap !== null);
   byId("sort").querySelector('[value="gap"]').hidden = !gaps;
