@@ -225,3 +225,16 @@ def test_what_is_given_has_prices_one_by_one(splits: str) -> None:
         "Do not test 'x' where f >= 0.5",
         "Test 'x' first, cut at 2.5,",
     }
+
+
+def test_an_edit_says_which_cuts_were_compared() -> None:
+    """A model over all cuts of many values has those of its tree alone; an edit of it does not claim more."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    y = ((X[:, 0] > 0.3) ^ (X[:, 1] > 0.1)).astype(int) ^ (rng.random(1500) < 0.1)
+    model = OptimalTreeClassifier(max_depth=2, binning="exact").fit(X, y)
+    assert "between any two values" in model.certificate_.search_space
+    other = model.edit().ban("x0").refit()
+    assert other.certificate_.cuts == "some"
+    assert "thresholds per column" in other.certificate_.search_space
+    assert "between any two values" not in other.certificate_.search_space

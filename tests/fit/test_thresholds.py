@@ -122,6 +122,7 @@ def test_where_numbers_are_cut_in_words() -> None:
     assert cuts_in_words("exact", 8, [feature]) == "between any two values"
     assert cuts_in_words("supervised", 8, [feature]) == "into at most 8 bins where the label changes"
     assert cuts_in_words("adaptive", 8, [feature], 1) == "into at most 8 quantile bins"
+    assert cuts_in_words("adaptive", 2, [feature], 1) == "at the 2 thresholds per column"
     assert cuts_in_words("adaptive", 8, [feature], 3) == "at the 2 thresholds per column of refinement round 3"
 
 

@@ -36,6 +36,9 @@ def certify(
     prices = problem.limits.prices
     cuts = _cuts(found, problem.table.features, whole)
     anywhere = found.all_cuts or (cuts.get("cuts") == "all" and found.floor is not None)
+    binning, n_bins = "exact" if anywhere else plan.binning, plan.n_bins
+    if binning == "exact" and found.status == "optimal" and cuts.get("cuts") == "some":
+        binning, n_bins = "quantile", 1  # an edit, say: over the cuts that its model has, however many
     priced = prices is not None and prices.weight > 0
     certificate = Certificate(
         status=found.status,
@@ -53,7 +56,7 @@ def certify(
             problem,
             plan.structure,
             plan.splits,
-            cuts_in_words("exact" if anywhere else plan.binning, plan.n_bins, problem.table.features, outcome.rounds),
+            cuts_in_words(binning, n_bins, problem.table.features, outcome.rounds),
             all_cuts=anywhere,
         ),
         **cuts,

@@ -65,11 +65,12 @@ def cuts_in_words(
         return ANYWHERE
     if binning == "supervised":
         return f"into at most {n_bins} bins where the label changes"
-    if rounds == 1:
-        return f"into at most {n_bins} quantile bins"
     counts = [len(feature.thresholds) for feature in features if feature.thresholds is not None]
+    # Cuts that were given, or those of another tree, may come to the bins.
+    if rounds == 1 and max(counts, default=0) < n_bins:
+        return f"into at most {n_bins} quantile bins"
     span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    return f"at the {span} thresholds per column of refinement round {rounds}"
+    return f"at the {span} thresholds per column" + (f" of refinement round {rounds}" if rounds > 1 else "")
 
 
 def smaller_space(space: str, leaves: int, n_cuts: int = 0) -> str:
