@@ -22,6 +22,7 @@ from omtree.constraints import Recall, StatisticalParity
 from omtree.engines.dispatch import TreeSolver
 from omtree.errors import InfeasibleError
 from omtree.fit.size_choice import select, standard_error
+from omtree.fit.threshold_rounds import EVERY_ROUND, ThresholdRounds
 
 
 def noise(n: int = 120, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -334,6 +335,23 @@ def test_one_search_a_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     model = OptimalTreeClassifier(max_leaves="auto", cv=3, **fixed).fit(X[:, :6], y)
     np.testing.assert_array_equal(model.loss_by_leaves_, apart)
     assert asked == [True] * 4
+
+
+def test_folds_search_again_only_where_finer_cuts_promise_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a quick tree gains nothing by finer cuts a fit looks for them in a second search, a fold does not."""
+    X, y = load_breast_cancer(return_X_y=True)
+    searched: list[bool] = []
+    run = ThresholdRounds.run
+
+    def counted(self: ThresholdRounds, *given: Any) -> Any:
+        searched.append(self.limits is EVERY_ROUND)
+        return run(self, *given)
+
+    monkeypatch.setattr(ThresholdRounds, "run", counted)
+    OptimalTreeClassifier(max_depth=3, max_leaves="auto", cv=3).fit(X[:, :6], y)
+    of_folds, of_all = searched.count(False), searched.count(True)
+    assert of_folds == 3
+    assert of_all >= 2
 
 
 def test_smaller_trees_are_not_over_the_cuts_of_the_largest() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omtree.fit.threshold_rounds import MAX_ROUNDS
+from omtree.fit.threshold_rounds import EVERY_ROUND, RoundLimits
 
 
 @dataclass(frozen=True)
@@ -15,18 +15,18 @@ class Effort:
     ----------
     every_size : bool
         Whether the trees of all sizes are wanted at once.
-    rounds : int
-        Most rounds of thresholds.
+    rounds : RoundLimits
+        When the rounds of thresholds end.
     all_cuts : bool
         Whether all cuts are looked at for a moment, beside those of the rounds.
     """
 
     every_size: bool = False
-    rounds: int = MAX_ROUNDS
+    rounds: RoundLimits = EVERY_ROUND
     all_cuts: bool = True
 
 
 USUAL = Effort()
 #: Of the folds that compare sizes: there are many, nothing is to be proven of them, and cuts that are finer still move
-#: the losses of all sizes alike.
-IN_FOLDS = Effort(every_size=True, rounds=3, all_cuts=False)
+#: the losses of all sizes alike: a round that may cost as much as the one before has to promise something.
+IN_FOLDS = Effort(every_size=True, rounds=RoundLimits(most=3, least_hope=0.001), all_cuts=False)

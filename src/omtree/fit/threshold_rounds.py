@@ -41,6 +41,25 @@ Solve = Callable[[Problem, Deadline], TreeAnswer]
 
 
 @dataclass(frozen=True)
+class RoundLimits:
+    """When rounds end, beside the end of the time and of their gains.
+
+    Attributes
+    ----------
+    most : int
+        No round after these.
+    least_hope : float
+        The share of the loss that a quick tree with finer cuts must save for another round; 0 asks for none.
+    """
+
+    most: int = MAX_ROUNDS
+    least_hope: float = 0.0
+
+
+EVERY_ROUND = RoundLimits()
+
+
+@dataclass(frozen=True)
 class Refined:
     """The best tree and the thresholds it was chosen from.
 
@@ -72,15 +91,14 @@ class ThresholdRounds:
         Told before and after every round.
     quick : QuickTrees or None
         The search for better trees between rounds, where these are wanted.
-    most : int
-        No round after these.
+    limits : RoundLimits
     """
 
     n_bins: int | None
     deadline: Deadline
     progress: Progress | None
     quick: QuickTrees | None
-    most: int = MAX_ROUNDS
+    limits: RoundLimits = EVERY_ROUND
 
     def coarse(self, training: Training, features: Sequence[Feature]) -> list[int]:
         """Positions of the numeric features that have more distinct values than bins."""
@@ -114,7 +132,7 @@ class ThresholdRounds:
         last = searched = limit.elapsed - start
         gain = math.inf
         scales: list[Scale] = []
-        while best.rounds < self.most:
+        while best.rounds < self.limits.most:
             found = best.answer.solution
             if found.status != "optimal" or gain <= _LEAST_GAIN * found.value or 1.5 * last > limit.remaining:
                 break
@@ -158,7 +176,7 @@ class ThresholdRounds:
     ) -> tuple[tuple[Feature, ...] | None, bool]:
         """Thresholds for another round: around those of the best tree, and those of a better one, if one is found.
 
-        And whether Ctrl-C came.
+        None where there are none, or too little to hope for; and whether Ctrl-C came.
         """
         assert best.answer.root is not None
         assert self.n_bins is not None
@@ -180,7 +198,10 @@ class ThresholdRounds:
             patience=NEXT_PATIENCE,
             floor=start.floor,
         )
-        if tree is None or tree.value >= start.value:
+        hope = 0.0 if tree is None else start.value - tree.value
+        if hope < self.limits.least_hope * start.value:
+            return None, tree is not None and tree.interrupted
+        if tree is None or hope <= 0.0:
             return features, tree is not None and tree.interrupted
         return with_cuts_of(training, features or before, tree, self.n_bins), tree.interrupted
 

@@ -18,10 +18,11 @@ from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees, predicted_
 from omtree.fit.raw_cuts import n_leaves
 from omtree.fit.smaller_problems import Smaller, coarser, shallower
 from omtree.fit.threshold_rounds import (
-    MAX_ROUNDS,
+    EVERY_ROUND,
     MOST_LEAVES,
     VARIETY,
     Refined,
+    RoundLimits,
     Solve,
     ThresholdRounds,
     as_quick_tree,
@@ -106,8 +107,7 @@ class ThresholdSearch:
         answer where no search ends in time.
     brief : callable, optional
         The search over all cuts for a moment, where it may find the tree that is wanted.
-    rounds : int
-        Most rounds.
+    rounds : RoundLimits, optional
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class ThresholdSearch:
         progress: Progress | None = None,
         quick: QuickTrees | None = None,
         brief: Brief | None = None,
-        rounds: int = MAX_ROUNDS,
+        rounds: RoundLimits = EVERY_ROUND,
     ) -> None:
         self._training = training
         self._pose = pose
@@ -357,7 +357,7 @@ class ThresholdSearch:
             return None
         assert self._quick is not None
         quick = replace(self._quick, pose=smaller.pose)
-        given = (self._seed, None, quick, self._brief, self._rounds.most)
+        given = (self._seed, None, quick, self._brief, self._rounds.limits)
         search = ThresholdSearch(self._training, smaller.pose, smaller.n_bins, self._share(share), *given)
         found = search.tree(smaller.features, solve)
         return replace(as_quick_tree(found), interrupted=found.answer.solution.status == "interrupted")
