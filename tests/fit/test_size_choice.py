@@ -18,11 +18,13 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_val_score
 
 from omtree import OptimalTreeClassifier, OptimalTreeRegressor, load
+from omtree.cli.model_size import choice_words
 from omtree.constraints import Recall, StatisticalParity
 from omtree.engines.dispatch import TreeSolver
 from omtree.errors import InfeasibleError
-from omtree.fit.size_choice import select, standard_error
+from omtree.fit.size_choice import most_leaves_chosen, select, standard_error
 from omtree.fit.threshold_rounds import EVERY_ROUND, ThresholdRounds
+from omtree.report.sections import other_sizes, size_curve
 
 
 def noise(n: int = 120, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -434,3 +436,28 @@ def test_folds_that_were_stopped_judge_small_trees() -> None:
             shallow = OptimalTreeClassifier(max_depth=2, max_leaves=leaves, **fixed).fit(X[train], y[train])
             errors.append(shallow.certificate_.value / len(train))
         assert model.cv_results_["mean_train_loss"][leaves - 1] <= np.mean(errors) + 1e-12
+
+
+def test_a_chosen_size_that_no_tree_needs_is_said_as_it_is(tmp_path: Any) -> None:
+    """Where the best tree of the chosen size has fewer leaves, terminal and report say both, of loaded models too."""
+    rng = np.random.default_rng(275)
+    X = rng.integers(0, 3, (30, 3))
+    y = np.where(rng.random(30) < 0.1, 1 - (X[:, 0] > 0), (X[:, 0] > 0) * (X[:, 1] != 1))
+    model = OptimalTreeClassifier(max_depth=2, max_leaves="auto", min_samples_leaf=1, cv=3).fit(X, y)
+    losses = model.cv_results_["mean_test_loss"]
+    assert len(model.rules_) == 2
+    assert np.argmin(losses) + 1 == most_leaves_chosen(model) == 3
+    model.save(tmp_path / "model.json")
+    for each in (model, load(tmp_path / "model.json")):
+        assert "3 do best on rows held out, and the best model with at most so many has 2;" in choice_words(each)
+        curve = size_curve(each)
+        assert curve is not None
+        assert (
+            "of least loss on those was chosen: 3 leaves, and the best model with at most so many has 2."
+            in (curve["sentence"])
+        )
+        choices, _ = other_sizes(each, lambda other: "")
+        own = next(choice for choice in choices if choice["chosen"])
+        assert own["size"] == 2
+        assert f"{100 * (1 - losses[2]):.1f} % accuracy on rows held out" in own["words"]
+    assert most_leaves_chosen(model.with_leaves(2)) is None

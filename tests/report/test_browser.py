@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from helpers import shown_models
+from omtree import OptimalTreeClassifier
 from omtree.data.table import Pooled
 from omtree.data.wording import show_number
 
@@ -298,6 +299,40 @@ def test_the_form_says_what_would_change_the_answer(open_report: Any) -> None:
     assert not change.startswith(f"It would be {said}")
 
 
+@pytest.mark.parametrize("name", ["judged", "flowers", "mixed"])
+def test_the_change_in_the_form_is_the_condition_of_the_leaf(open_report: Any, name: str) -> None:
+    """The change is said by conditions of the leaf that it leads to, and rows that meet these get its answer."""
+    page = open_report(name)
+    rules = json.loads(page.text_content("#omtree-data"))["rules"]
+    said = page.text_content("#result .says")
+    change = page.locator("#result .hint").last.text_content()
+    assert change.startswith("It would be ")
+    leaves = [rule for rule in rules if change.startswith(f"It would be {rule['answer']} with ")]
+    assert said not in {rule["answer"] for rule in leaves}
+    conditions = [part.rsplit(" (now ", 1)[0] for part in change.split(" with ", 1)[1].split(") and ")]
+    assert any(set(conditions) <= set(rule["words"]) for rule in leaves)
+
+
+def test_two_changes_are_said_where_one_is_not_enough(chromium: Any, tmp_path: Path) -> None:
+    """Where no single change leads to another answer two are said, and together they lead to it."""
+    X = pd.DataFrame([(a, b) for a in range(10) for b in range(10)] * 2, columns=["a", "b"])
+    y = np.where((X["a"] >= 5) & (X["b"] >= 5), "high", "low")
+    model = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    page = chromium.new_page()
+    page.goto(model.report(tmp_path / "report.html").as_uri())
+    for name in ("a", "b"):
+        page.get_by_label(name, exact=True).fill("2,5")
+    assert page.text_content("#result .says") == "low"
+    change = page.locator("#result .hint").last.text_content()
+    assert change.startswith("It would be high with ")
+    assert "a \u2265 5 (now 2,5)" in change
+    assert "b \u2265 5 (now 2,5)" in change
+    for name in ("a", "b"):
+        page.get_by_label(name, exact=True).fill("5")
+    assert page.text_content("#result .says") == "high"
+    page.close()
+
+
 def test_on_a_phone(open_report: Any) -> None:
     """On a narrow screen the tree is an indented list, nothing sticks out, and tables scroll on their own."""
     model, _, _ = shown_models.judged()
@@ -338,6 +373,28 @@ def test_it_prints(open_report: Any) -> None:
     # A4 less its margins.
     page.set_viewport_size({"width": 688, "height": 1000})
     assert page.evaluate("document.documentElement.scrollWidth") <= 688
+
+
+def test_rules_have_room_on_paper(open_report: Any) -> None:
+    """On paper the rules of the leaves have a third of the width at least, also beside columns about test rows."""
+    page = open_report("judged")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})
+    assert page.evaluate("document.querySelector('#leaf-table td.rule').offsetWidth") > 688 / 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
+
+
+def test_charts_side_by_side_can_be_read(open_report: Any) -> None:
+    """No letter of the charts that stand side by side is smaller than nine pixels."""
+    page = open_report("judged")
+    sizes = """[...document.querySelectorAll('.charts svg text')].map((text) =>
+      parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getBoundingClientRect().width
+      / text.ownerSVGElement.viewBox.baseVal.width)"""
+    assert min(page.evaluate(sizes)) >= 9
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})
+    # Under each other at full width they would fill a page, and leave the one before half empty.
+    assert page.evaluate("document.querySelector('.charts').offsetHeight") < 600
 
 
 def test_it_reads_without_a_script(chromium: Any, tmp_path: Path) -> None:

@@ -41,16 +41,21 @@ def choice_words(model: OptimalTreeBase) -> str:
     parameters, results = vars(model), vars(model).get("cv_results_")
     if results is None:
         return ""
+    from omtree.fit.size_choice import most_leaves_chosen
+
     best = parameters["selection"] == "best"
     if "leaf_price_" in parameters:
         does = "does best" if best else _WITHIN
         tried = f"of {len(results['leaf_price'])} prices, {number(model.leaf_price_)} {does} on rows held out"
         return f"price of a leaf chosen by cross-validation: {tried}; --leaf-price sets it"
-    if parameters["max_leaves"] != "auto":
+    most = most_leaves_chosen(model)
+    if most is None:
         return ""
     word = "leaves" if model.certificate_.structure == "tree" else "rules"
-    does = _WITHIN if not best else "does best" if len(model.rules_) == 1 else "do best"
-    tried = f"of 1 to {results['leaves'][-1]} {word}, {len(model.rules_)} {does} on rows held out"
+    does = _WITHIN if not best else "does best" if most == 1 else "do best"
+    tried = f"of 1 to {results['leaves'][-1]} {word}, {most} {does} on rows held out"
+    if len(model.rules_) < most:
+        tried += f", and the best model with at most so many has {len(model.rules_)}"
     return f"size chosen by cross-validation: {tried}; --leaves sets it"
 
 

@@ -257,6 +257,16 @@ def select(options: Sequence[Option], losses: FloatArray, selection: Selection) 
     return options[best]
 
 
+def most_leaves_chosen(model: Any) -> int | None:
+    """The most leaves that a cross-validation chose; the best tree of that size may have fewer. None without one."""
+    parameters = vars(model)
+    if parameters.get("max_leaves") != "auto" or "cv_results_" not in parameters:
+        return None
+    results = parameters["cv_results_"]
+    place = select(range(len(results["leaves"])), results["fold_test_losses"], parameters["selection"])
+    return None if place is None else int(results["leaves"][place])
+
+
 def standard_error(losses: FloatArray) -> FloatArray:
     """Of the mean over folds; not a number with a single fold."""
     if len(losses) < 2:

@@ -12,6 +12,8 @@ from omtree.report.probabilities import Probabilities
 from omtree.report.scene import Disc, Group, Line, Mark, Scene, Words
 
 _WIDTH, _HEIGHT = 520.0, 260.0
+#: Of charts that stand side by side, where larger ones would be shrunk until nobody can read them.
+_BESIDE = (390.0, 260.0)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 20.0, 22.0, 44.0
 
 
@@ -95,40 +97,40 @@ def size_scene(
 
 def roc_scene(found: Probabilities) -> Scene:
     """How many rows of the class are found for how many false alarms."""
-    frame = Frame(0.0, 1.0, 0.0, 1.0)
+    frame = Frame(0.0, 1.0, 0.0, 1.0, *_BESIDE)
     marks = frame.axes("false alarms among the others", f"found of {found.positive}", (0.0, 0.25, 0.5, 0.75, 1.0))
     marks += frame.line([(0.0, 0.0), (1.0, 1.0)], "flow", 1.2)
     marks += frame.line(found.curve, "used", 2.0)
     marks += [Disc(*frame.at(x, y), 2.8, "dot") for x, y in found.curve[1:-1]]
     text = f"AUC {found.auc:.3f}"
     marks.append(Words(*frame.at(0.97, 0.06), text, 13, "end", bold=True, halo=True))
-    return Scene(_WIDTH, _HEIGHT, f"ROC curve, {found.name}", text, (), [Group(tuple(marks), "legend")])
+    return Scene(*_BESIDE, f"ROC curve, {found.name}", text, (), [Group(tuple(marks), "legend")])
 
 
 def calibration_scene(found: Probabilities) -> Scene:
     """What share of the rows is of the class, by the probability that they were given."""
-    frame = Frame(0.0, 1.0, 0.0, 1.0)
+    frame = Frame(0.0, 1.0, 0.0, 1.0, *_BESIDE)
     marks = frame.axes("probability given", "seen, with 95 % interval", (0.0, 0.25, 0.5, 0.75, 1.0))
     marks += frame.line([(0.0, 0.0), (1.0, 1.0)], "flow", 1.2)
     for band in found.bands:
         marks.append(Line(*frame.at(band.said, band.low), *frame.at(band.said, band.high), "used", 1.4))
         marks.append(Disc(*frame.at(band.said, band.seen), 3.4, "dot"))
     words = "; ".join(f"{band.said:.2f} given, {band.seen:.2f} seen in {band.rows} rows" for band in found.bands[:40])
-    return Scene(_WIDTH, _HEIGHT, f"Calibration, {found.name}", words, (), [Group(tuple(marks), "legend")])
+    return Scene(*_BESIDE, f"Calibration, {found.name}", words, (), [Group(tuple(marks), "legend")])
 
 
 def decision_scene(found: Probabilities) -> Scene:
     """Net benefit of acting on the model's answers, on every row, and on none."""
     top = max(max(model, every) for _, model, every in found.decisions)
     low = -0.25 * max(top, 0.01)
-    frame = Frame(0.0, 1.0, low, max(top * 1.05, 0.01))
+    frame = Frame(0.0, 1.0, low, max(top * 1.05, 0.01), *_BESIDE)
     marks = frame.axes("probability from which one acts", "net benefit per row", (0.0, 0.25, 0.5, 0.75, 1.0))
     marks += frame.line([(0.0, 0.0), (1.0, 0.0)], "strong", 1.0)
     marks += frame.line([(t, every) for t, _, every in found.decisions], "flow", 2.0)
     marks += frame.line([(t, model) for t, model, _ in found.decisions], "used", 2.0)
     marks += [_key(frame, 0, "used", "act on the model"), _key(frame, 0, "used", "", line=True)]
     marks += [_key(frame, 1, "flow", "act on every row"), _key(frame, 1, "flow", "", line=True)]
-    return Scene(_WIDTH, _HEIGHT, f"Decision curve, {found.name}", "", (), [Group(tuple(marks), "legend")])
+    return Scene(*_BESIDE, f"Decision curve, {found.name}", "", (), [Group(tuple(marks), "legend")])
 
 
 def _key(frame: Frame, place: int, style: str, text: str, line: bool = False, low: bool = False) -> Mark:

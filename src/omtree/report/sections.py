@@ -11,6 +11,7 @@ from markupsafe import Markup
 from omtree.constraints import ConstraintCheck, group_columns
 from omtree.data.columns import check_labels
 from omtree.data.wording import amount, number, shorten, text_of
+from omtree.fit.size_choice import most_leaves_chosen
 from omtree.model.expectation import Figure, in_measure, short
 from omtree.model.intervals import wilson
 from omtree.model.policy_value import PolicyValue
@@ -145,10 +146,15 @@ def size_curve(model: Any, **drawn: Any) -> dict[str, Any] | None:
     )
     errors = [0.0 if error != error else error for error in errors]
     leaves = len(model.rules_)
-    marked = float(leaves)
+    most = most_leaves_chosen(model)
+    marked = float(most or leaves)
     rule = "of least loss" if vars(model).get("selection") == "best" else "within one standard error of the least loss"
     size = f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
-    sentence = f"Mean loss by size, in training and on rows held out; the one {rule} on those was chosen: {size}."
+    sentence = "Mean loss by size, in training and on rows held out"
+    if most is not None:
+        sentence += f"; the one {rule} on those was chosen: {most} {'leaf' if most == 1 else 'leaves'}"
+        sentence += f", and the best model with at most so many has {leaves}" if leaves < most else ""
+    sentence += "."
     if priced:
         sentence = "Mean loss in training and on rows held out by the leaves that a price of a leaf comes to on average"
         if "leaf_price_" in vars(model):
@@ -184,6 +190,9 @@ def other_sizes(model: Any, lines: Any) -> tuple[list[dict[str, Any]], dict[str,
             continue
         seen.add(len(other.rules_))
         own = len(other.rules_) == len(model.rules_)
+        if own:
+            # What was held out was for the size that was chosen.
+            other = model.with_leaves(most_leaves_chosen(model) or size)
         choices.append({"size": len(other.rules_), "words": _size_words(other), "chosen": own})
         if not own:
             picture = render_svg(model_scene(other))

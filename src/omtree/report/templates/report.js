@@ -394,26 +394,40 @@
     });
     return valid ? values : null;
   }
-  // The change of one feature that gives another answer, the one that leads to the most rows.
-  function nearestChange(values, found) {
+  // The fewest changes that give another answer; of equals the smallest, then those that lead to the most rows.
+  function nearestChange(found) {
+    const leadTo = (r, changes) => {
+      const codes = [...found.codes];
+      for (const change of changes) codes[change.i] = change.code;
+      return (data.walks ? walk(codes) : nearest(codes)).rule === r;
+    };
+    const far = ({ i, code }) => data.features[i].cuts && found.codes[i] < data.features[i].values
+      ? Math.abs(code - found.codes[i]) / data.features[i].values : 1;
     let best = null;
-    data.features.forEach((feature, i) => {
-      for (let code = 0; code < feature.values; code += 1) {
-        if (code === found.codes[i]) continue;
-        const codes = [...found.codes];
-        codes[i] = code;
-        const rule = (data.walks ? walk(codes) : nearest(codes)).rule;
-        if (data.rules[rule].answer === data.rules[found.rule].answer) continue;
-        const far = feature.cuts ? Math.abs(code - found.codes[i]) / feature.values : 1;
-        if (!best || far < best.far || (far === best.far && data.priority.indexOf(rule) < data.priority.indexOf(best.rule))) {
-          best = { i, code, rule, far };
-        }
+    for (const r of data.priority) {
+      const rule = data.rules[r];
+      if (rule.answer === data.rules[found.rule].answer) continue;
+      // Of every condition that fails the values that would meet it, the nearest first; to become missing is no change.
+      const failed = rule.if.map(([i, allowed], k) => allowed.includes(found.codes[i]) ? null
+        : allowed.filter((code) => code < data.features[i].values).map((code) => ({ i, k, code })).sort((a, b) => far(a) - far(b)));
+      const wanted = failed.filter((options) => options !== null);
+      if (wanted.some((options) => !options.length)) continue;
+      const tried = wanted.length === 1 ? wanted[0].map((change) => [change]) : [wanted.map((options) => options[0])];
+      let changes = tried.find((some) => leadTo(r, some));
+      if (!changes) continue;
+      // Where a value was never seen, not all conditions of a leaf have to hold.
+      for (const one of changes) {
+        const others = changes.filter((change) => change !== one);
+        if (leadTo(r, others)) changes = others;
       }
-    });
+      const size = changes.reduce((sum, change) => sum + far(change), 0);
+      if (!best || changes.length < best.changes.length || (changes.length === best.changes.length && size < best.size)) {
+        best = { rule, changes, size };
+      }
+    }
     if (!best) return "";
-    const feature = data.features[best.i];
-    const words = feature.cuts ? feature.ranges[best.code] : feature.levels[best.code];
-    return `It would be ${data.rules[best.rule].answer} with ${feature.name} ${words} (now ${shownValue(best.i)}).`;
+    const words = best.changes.map(({ i, k }) => `${best.rule.words[k]} (now ${shownValue(i)})`);
+    return `It would be ${best.rule.answer} with ${words.join(" and ")}.`;
   }
   function shownValue(i) {
     const input = inputs[i];
@@ -462,7 +476,7 @@
       if (count) result.append(make("p", { class: "hint" }, count));
     }
     result.append(steps);
-    const other = nearestChange(values, found);
+    const other = nearestChange(found);
     if (other) result.append(make("p", { class: "hint" }, other));
     const end = shownOf(found.rule);
     for (const at of isTree ? pathTo(end) : [end]) {
