@@ -129,3 +129,25 @@ def test_a_test_file_is_checked_before_the_fit(credit, fails, run, tmp_path, mon
     assert "'outcome'" in fails("fit", credit.data, "-t", "outcome", "--test", str(tmp_path / "none.csv"))
     both = ["--test", credit.unseen, "--holdout", "0.3"]
     assert "give one of them" in fails("fit", credit.data, "-t", "outcome", *both)
+
+
+def test_stability_is_shown(credit, run, tmp_path):
+    """What was asked for stands in terminal and report."""
+    page = tmp_path / "report.html"
+    given = ["-t", "outcome", "-d", "1", "-l", "2", "--stability", "3", "--report", str(page)]
+    said = run("fit", credit.data, *given).out
+    assert "over 3 resamples of the training rows:" in said
+    assert "answers that change" in said
+    assert "fitted to 3 resamples of the training rows" in page.read_text()
+    without = run("fit", credit.data, "-t", "outcome", "-d", "1", "-l", "2", "--report", str(page)).out
+    assert "resamples" not in without
+    assert 'id="stability"' not in page.read_text()
+
+
+def test_assured_constraints_are_said_in_words(credit, run, tmp_path):
+    """What holds with confidence is said in words, not as code."""
+    wanted = tmp_path / "k.toml"
+    wanted.write_text('[[constraint]]\ntype = "accuracy"\nat_least = 0.1\nconfidence = 0.9\n')
+    said = run("fit", credit.data, "-t", "outcome", "-d", "1", "-l", "2", "--constraints", str(wanted)).out
+    assert "  assured       Accuracy (" in said
+    assert "Accuracy(at_least" not in said

@@ -113,6 +113,8 @@ def run_fit(request: FitRequest) -> OptimalTreeBase:
             print("rows on disk are not cross-validated: --leaves sets the size, --test says what to expect of it")
         terminal.show_leads(model)
         terminal.show_certificate(model.certificate_, model.constraints)
+        if "stability_" in vars(model):
+            print(f"\n{model.stability_}")
         if evaluated is not None:
             print(f"\non {request.test}: {evaluated}")
     in_memory = asked.y is not None and asked.task != "policy"  # what actions bring is in the model
@@ -238,6 +240,8 @@ def _make(
         raise ValueError("--positive needs classes; it is not for regression.")
     if "class_order" in unknown:
         raise ValueError(f"--kind {request.target}=... is an order of classes; it is not for regression.")
+    if "stability" in unknown:
+        raise ValueError("--stability is for classes and numbers; it is not for policies or survival.")
     if "class_weight" in unknown:
         raise ValueError("--balanced needs classes; it is not for regression.")
     if unknown:

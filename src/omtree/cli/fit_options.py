@@ -35,6 +35,10 @@ def fit(
     holdout: Annotated[
         float | None, typer.Option(metavar="SHARE", help="Hold out this share of the rows, and try the model on them.")
     ] = None,
+    stability: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Fit so many resamples of the rows as well, and say what they have in common."),
+    ] = None,
     test: Annotated[str | None, typer.Option(metavar="FILE", help="Rows to try the fitted model on.")] = None,
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Save the model (JSON).")] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Write an HTML report.")] = None,
@@ -104,7 +108,7 @@ def fit(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1: all. The model is the same.")] = -1,
     memory_limit: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Most memory, such as 2GB: rows stay on disk. So they do for folders."),
+        typer.Option(metavar="SIZE", help="Most memory, such as 2GB: rows stay on disk, as those of large folders do."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of what is random in the search.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but faults.")] = False,
@@ -160,6 +164,7 @@ def fit(
                 "random_state": seed,
                 **({"objective": objective} if objective is not None else {}),
                 **({"class_weight": "balanced"} if balanced else {}),
+                **({"stability": stability} if stability is not None else {}),
             },
             constraints=constraints,
             kinds=tuple(kind or ()),

@@ -90,7 +90,8 @@ def show_leads(model: OptimalTreeBase) -> None:
 def show_certificate(certificate: Certificate, constraints: Sequence[Constraint] = ()) -> None:
     """The certificate, its verdict first, and the constraints in words."""
     checks = (replace(check, name=constraint_words(check.name, constraints)) for check in certificate.constraints)
-    certificate = replace(certificate, constraints=tuple(checks))
+    assured = (replace(each, name=constraint_words(each.name, constraints)) for each in certificate.assured)
+    certificate = replace(certificate, constraints=tuple(checks), assured=tuple(assured))
     verdict, *lines = str(certificate).splitlines()
     console = out()
     console.print(Text(verdict, style="bold green" if certificate.status == "optimal" else "bold yellow"))

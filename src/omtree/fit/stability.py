@@ -58,7 +58,9 @@ class Stability:
     change: float
     number: bool
 
-    def _lines(self) -> list[tuple[str, str]]:
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """What is known, in words: a name and a text each."""
         moved = f"{self.change:.2f} standard deviations" if self.number else f"{100 * self.change:.1f} % of the rows"
         lines = [("answers that change", moved)]
         for name, shares in (("first test", self.roots), ("tested at all", self.used)):
@@ -67,11 +69,11 @@ class Stability:
         return lines
 
     def __str__(self) -> str:
-        lines = [f"  {name:<19}  {text}" for name, text in self._lines()]
+        lines = [f"  {name:<19}  {text}" for name, text in self.lines]
         return "\n".join([f"over {self.resamples} resamples of the training rows:", *lines])
 
     def _repr_html_(self) -> str:
-        return html_table((), self._lines(), f"over {self.resamples} resamples of the training rows")
+        return html_table((), self.lines, f"over {self.resamples} resamples of the training rows")
 
 
 def stability_of(

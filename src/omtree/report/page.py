@@ -161,6 +161,7 @@ def render_report(
         tested=new,
         few=sections.FEW_ROWS,
         sizes=sections.size_curve(model),
+        stability=vars(model).get("stability_"),
         choices=choices,
         probabilities=_probabilities(model, X, y, X_test, y_test),
         roc_scene=roc_scene,
