@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,18 +18,17 @@ from omtree.constraints import Answers, Constraint, ConstraintCheck, audit, grou
 from omtree.constraints.audit import Checks
 from omtree.data.parsing.reading import ColumnReading
 from omtree.data.parsing.understand import given_readings
-from omtree.data.table import FloatArray
 from omtree.data.wording import counts_rows
 from omtree.deadline import Deadline
 from omtree.engines.answers import Outcome
 from omtree.errors import warn
+from omtree.estimators.every_size import EverySize
 from omtree.estimators.expert import Expert
 from omtree.estimators.new_rows import check_names, check_new_rows, is_elsewhere
 from omtree.estimators.parameters import FitParameters
 from omtree.export.exports import Exports
 from omtree.fit.confidence import fit_assured, is_asked
 from omtree.fit.plan import Plan
-from omtree.fit.search_space import smaller_space
 from omtree.fit.size_choice import CrossValidation
 from omtree.fit.stability import Stability, stability_of
 from omtree.fit.workbench import Workbench
@@ -54,8 +52,8 @@ from omtree.sources.samples import Training
 from omtree.sources.target import check_numbers, check_weights
 
 
-class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
-    """Which rule answers for a row, and smaller models of the same family."""
+class OptimalTreeBase(Answering, EverySize, Expert, Contributions, FitParameters, ModelFaces, Exports, BaseEstimator):  # type: ignore[misc]
+    """Which rule answers for a row."""
 
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
@@ -275,21 +273,6 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         """What new rows are judged by, beside the objective."""
         return "R2"
 
-    @property
-    def loss_by_leaves_(self) -> FloatArray:
-        """The best loss with at most 1, 2, ... leaves.
-
-        Of trees of any depth with a `leaf_price` it is the loss of the best tree for some price: a size that is the
-        best for none has the loss of the next smaller one that is.
-        """
-        family: TreeFamily | None = vars(self).get("_family")
-        if family is None:
-            raise AttributeError(
-                "loss_by_leaves_ needs a tree whose loss adds up over leaves, without constraints on the whole model, "
-                "and rows that fit into memory."
-            )
-        return np.array(family.losses)
-
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """The rule that answers for each row, as a position in ``rules_``.
 
@@ -335,66 +318,6 @@ class OptimalTreeBase(Answering, Expert, Contributions, FitParameters, ModelFace
         if self.tree_ is None:
             raise ValueError("The rules of this model are not a tree; fit with structure='tree' instead.")
         return self.tree_.decision_path(codes)
-
-    def with_leaves(self, leaves: int) -> Self:
-        """The best tree with at most this many leaves, as a fitted model; no new fit is needed.
-
-        Pickling a model finds the trees of all sizes first, since the training rows are not pickled.
-
-        Parameters
-        ----------
-        leaves : int
-            From 1 to the length of ``loss_by_leaves_``.
-
-        Returns
-        -------
-        a copy of this model
-        """
-        check_is_fitted(self, "certificate_")
-        family: TreeFamily | None = vars(self).get("_family")
-        if family is None:
-            raise ValueError(
-                "with_leaves needs a model that was fitted with structure='tree', a loss that adds up over leaves, no "
-                "constraints over the whole model, and rows that fit into memory."
-            )
-        if not isinstance(leaves, (int, np.integer)) or isinstance(leaves, bool) or not 1 <= leaves <= len(family):
-            raise ValueError(f"leaves={leaves!r} is not possible; use a whole number from 1 to {len(family)}.")
-        if not np.isfinite(self.loss_by_leaves_[leaves - 1]):
-            raise ValueError(f"No tree with at most {leaves} leaves meets the constraints; use more leaves.")
-        tree = family.tree(leaves)
-        value = float(self.loss_by_leaves_[leaves - 1])
-        # A bound for larger trees holds for smaller ones as well, and they pay for fewer leaves.
-        bound = family.bound(leaves, self.certificate_.bound - self.certificate_.leaf_price * leaves)
-        status = self.certificate_.status
-        if value <= bound:
-            status = "optimal"
-        elif status in ("optimal", "gap_reached"):
-            # Smaller trees over the cuts of a proven one had no search of their own, whatever the time.
-            status = "stopped" if self.certificate_.leaf_price or self.certificate_.cuts == "all" else "time_limit"
-        known, on_grid = self.certificate_, 0
-        if known.cuts == "all" and known.n_cuts and value > known.value:
-            # The family was chosen from some cuts; the proof over all of them is one for the largest size.
-            on_grid = known.n_cuts
-            known = replace(known, cuts="some", all_cuts_bound=known.bound)
-        model = copy.copy(self)
-        model.max_leaves, model.leaf_price = leaves, 0.0
-        for name in ("expectation_", "leaf_price_"):
-            model.__dict__.pop(name, None)
-        if leaves in vars(self).get("_expected_by_size", {}):
-            model.expectation_ = self._expected_by_size[leaves]
-        model.tree_, model.rules_ = tree, tree.rules
-        model._bench = None if self._bench is None else self._bench.with_leaves(leaves)
-        model.certificate_ = replace(
-            known,
-            status=status,
-            value=value,
-            bound=min(bound, value),
-            leaf_price=0.0,
-            leaves=tree.n_leaves,
-            depth=tree.depth,
-            search_space=smaller_space(known.search_space, leaves, on_grid),
-        )
-        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from omtree.engines.answers import Outcome
 from omtree.estimators.base import OptimalTreeBase
 from omtree.estimators.new_rows import is_elsewhere
 from omtree.estimators.parameters import check_parameters, estimator, fits, is_number, parameter, whole
+from omtree.estimators.policy_data import given_rewards, numbers_named, places_of
 from omtree.fit.policy_scores import Method, PolicyScores, Scorer
 from omtree.model.expectation import MEAN_REWARD, Expectation
 from omtree.model.policy_value import PolicyValue
@@ -180,7 +181,7 @@ class OptimalPolicyTree(OptimalTreeBase):
         values: list[PolicyValue] = []
 
         def make(columns: Mapping[str, Any], weight: FloatArray) -> Target:
-            found, actions = _given(columns["rewards"], None)
+            found, actions = given_rewards(columns["rewards"], None)
             return Target.of_actions(actions, found)
 
         def look(training: Training, outcome: Outcome) -> None:
@@ -365,7 +366,7 @@ class OptimalPolicyTree(OptimalTreeBase):
         if rewards is not None:
             if treatment is not None or outcome is not None:
                 raise ValueError("rewards are given, and treatment or outcome as well; give one or the other.")
-            found, named = _given(rewards, actions)
+            found, named = given_rewards(rewards, actions)
             return Target.of_actions(named, found), PolicyScores(found), None
         if treatment is None or outcome is None:
             raise ValueError("A policy is fitted to treatment and outcome, or to rewards; give fit both, or rewards=.")
@@ -373,10 +374,10 @@ class OptimalPolicyTree(OptimalTreeBase):
         if actions is None:
             actions = labels
         else:
-            taken = _places(labels, actions)[taken]
+            taken = places_of(labels, actions)[taken]
         if len(labels) < 2 or len(labels) > MAX_CLASSES:
             raise ValueError(f"treatment has {len(labels)} different actions; a policy needs from 2 to {MAX_CLASSES}.")
-        numbers = _named(check_numbers, outcome, "outcome")
+        numbers = numbers_named(check_numbers, outcome, "outcome")
         columns = understand(X, self.feature_kinds, self.reading)
         if not len(numbers) == len(taken) == columns.n_samples:
             raise ValueError(
@@ -388,34 +389,3 @@ class OptimalPolicyTree(OptimalTreeBase):
         with threadpool_limits(1):
             scores = scorer(X, columns, taken, numbers, weight, len(actions), propensity, outcome_model)
         return Target.of_actions(actions, scores.rewards, taken), scores, numbers
-
-
-def _given(rewards: Any, actions: npt.NDArray[Any] | None) -> tuple[FloatArray, npt.NDArray[Any]]:
-    """Rewards that are known, and the actions: names of columns, or their numbers."""
-    shape = np.shape(rewards)
-    if len(shape) != 2 or shape[1] < 2 or shape[1] > MAX_CLASSES:
-        raise ValueError(
-            f"rewards has shape {shape}; give a row for each row of X, and a column for each of 2 to {MAX_CLASSES} "
-            "actions."
-        )
-    if actions is None:
-        labels: Sequence[Any] | None = getattr(rewards, "columns", None)
-        actions = np.arange(shape[1]) if labels is None else np.array([str(label) for label in labels], dtype=object)
-    return check_rewards(rewards, shape[0], actions.tolist()), actions
-
-
-def _places(labels: npt.NDArray[Any], actions: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """The place of each label among the actions of a fitted model."""
-    known = {action: place for place, action in enumerate(actions.tolist())}
-    unknown = [label for label in labels.tolist() if label not in known]
-    if unknown:
-        raise ValueError(f"treatment has the action {unknown[0]!r}, which the policy does not know; leave it out.")
-    return np.array([known[label] for label in labels.tolist()], dtype=np.intp)
-
-
-def _named(check: Any, values: Any, name: str) -> FloatArray:
-    """Numbers, with complaints that name what they are."""
-    try:
-        return np.asarray(check(values))
-    except ValueError as fault:
-        raise ValueError(str(fault).replace("y ", f"{name} ", 1)) from None

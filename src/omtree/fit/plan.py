@@ -34,7 +34,7 @@ from omtree.fit.fewest_leaves import with_fewest_leaves
 from omtree.fit.infeasibility import saying_why, why_none
 from omtree.fit.pose import Pose
 from omtree.fit.quick_trees import QuickTree, QuickTrees
-from omtree.fit.representable import check_losses
+from omtree.fit.refusals import check_losses, check_size
 from omtree.fit.threshold_rounds import Refined, Solve
 from omtree.fit.thresholds import ThresholdSearch
 from omtree.model.certificate import Certificate
@@ -90,7 +90,7 @@ class Plan:
         values = {name: parameters[name] for name in cls.__dataclass_fields__}
         if values["leaf_price"] == "auto":
             values["leaf_price"] = LEAST_PRICE if values["max_depth"] is not None else LEAST_PRICE_OF_ANY_DEPTH
-        _check_size(values)
+        check_size(values)
         return cls(**{**values, "max_leaves": None if values["max_leaves"] == "auto" else values["max_leaves"]})
 
     def fit(
@@ -389,14 +389,3 @@ class Plan:
         problem = self.pose_of(training, objective, setting, None)(training, features)
         solver = TreeSolver(objective if not isinstance(objective, Score) else Error(), self.splits, self.max_children)
         return why_none(self.constraints, feasible, problem, solver, setting, deadline)
-
-
-def _check_size(values: Mapping[str, Any]) -> None:
-    """Complain about limits on the size of a model that do not go together."""
-    if values["leaf_price"] > 0:
-        if values["structure"] != "tree":
-            raise ValueError("leaf_price is for trees; use structure='tree', or limit the rules by max_leaves.")
-        if values["max_leaves"] == "auto":
-            raise ValueError("max_leaves='auto' chooses a size by itself; leave it out, or leaf_price.")
-    elif values["max_depth"] is None and values["max_leaves"] in (None, "auto"):
-        raise ValueError("max_depth=None needs another limit on the size of the model; give max_leaves or leaf_price.")

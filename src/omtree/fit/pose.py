@@ -13,7 +13,7 @@ from omtree.constraints import Constraint, Setting, compile_constraints, restric
 from omtree.constraints.monotone import Monotony
 from omtree.constraints.samples import Strata
 from omtree.data.table import Feature, FloatArray, Table
-from omtree.fit.representable import check_losses
+from omtree.fit.refusals import check_losses
 from omtree.objectives import Objective, RuleStatistics
 from omtree.problem.graph import Categories, FeatureGraph
 from omtree.problem.loss_scale import most_loss

@@ -205,14 +205,3 @@ def with_thresholds(features: Sequence[Feature], root: RawNode, most: float = ma
             if len(thresholds) <= most:
                 changed[position] = replace(feature, thresholds=thresholds, n_values=len(thresholds) + 1)
     return tuple(changed)
-
-
-def predicted_steps(n_rows: int, features: Sequence[Feature], max_depth: int, splits: Splits) -> float:
-    """About how many steps an exact search takes; what bounds save is not known before."""
-    conditions = sum(_conditions(feature, splits) for feature in features)
-    return float(n_rows) * len(features) * conditions ** min(max(0, max_depth - 2), 40)
-
-
-def _conditions(feature: Feature, splits: Splits) -> float:
-    codes = float(feature.n_codes)
-    return codes if splits == "binary" or not feature.ordered else codes * codes / 2.0

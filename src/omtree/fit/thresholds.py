@@ -14,7 +14,7 @@ from omtree.engines.trees.splits import Splits
 from omtree.fit.greedy_start import greedy_tree
 from omtree.fit.known_trees import above_floor, better_of
 from omtree.fit.pose import Pose
-from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees, predicted_steps
+from omtree.fit.quick_trees import FIRST_WORK, QuickTree, QuickTrees
 from omtree.fit.raw_cuts import n_leaves
 from omtree.fit.smaller_problems import Smaller, coarser, shallower
 from omtree.fit.threshold_rounds import (
@@ -29,6 +29,7 @@ from omtree.fit.threshold_rounds import (
     interrupted_answer,
     with_cuts_of,
 )
+from omtree.fit.time_guesses import coding_seconds, greedy_seconds, reading_seconds, search_seconds
 from omtree.model.certificate import Status
 from omtree.problem.problem import Problem
 from omtree.progress import Progress
@@ -49,19 +50,12 @@ _SMALLER_SHARE = 0.5
 _BRIEF_SHARE = 0.15
 #: Share of the time left for neighbourhoods when nothing is to come but the model and its check.
 _LAST_SHARE = 0.93
-#: Seconds that reading and checking a model takes for a row and a leaf, roughly.
-READING_SECONDS = 3e-9
-#: Steps of an exact search in a second, roughly.
-STEPS_PER_SECOND = 3e7
 #: Random changes without a gain after which the search for the first tree ends.
 FIRST_PATIENCE = 4
-#: Seconds that it takes to cut and code a cell, roughly.
-CODING_SECONDS = 4e-8
 #: Once the time is up, no quick tree is grown on more cells than this.
 LATE_CELLS = 1_000_000
-#: Seconds that a greedy tree takes for a cell and a level, roughly, and how far past the limit one may go on: nothing
-#: can stop it once it is begun.
-GREEDY_SECONDS, GREEDY_GRACE = 1.4e-7, 0.5
+#: How many seconds past the limit a greedy tree may go on: nothing can stop it once it is begun.
+GREEDY_GRACE = 0.5
 
 #: A tree that cuts anywhere, and what no tree does better than, if a search for them applies.
 Brief = Callable[[Training, Sequence[Feature], Pose, Deadline], QuickTree | None]
@@ -263,7 +257,7 @@ class ThresholdSearch:
         if math.isinf(left):
             return self._deadline
         leaves = min(self._pose.max_leaves, part.training.total / self._pose.min_support)
-        after = READING_SECONDS * leaves * len(part.training)
+        after = reading_seconds(part.training, leaves)
         return self._deadline.at_most(max(_LAST_SHARE * left - after, 0.3 * left))
 
     def _too_late(self, part: _Part) -> bool:
@@ -272,17 +266,8 @@ class ThresholdSearch:
 
     def _late(self, part: _Part) -> bool:
         """Whether the time is up, or would be far over once all columns are cut finely."""
-        coding = self._coding_seconds(part)
+        coding = coding_seconds(part.training)
         return self._deadline.expired or (coding > GREEDY_GRACE and coding > self._deadline.remaining)
-
-    @staticmethod
-    def _coding_seconds(part: _Part) -> float:
-        """About how long it takes to cut all columns finely before a search on all samples begins."""
-        return CODING_SECONDS * len(part.training) * len(part.training.columns)
-
-    def _greedy_steps(self, part: _Part) -> float:
-        """Cells that a greedy tree sorts, level by level."""
-        return float(len(part.training) * len(part.training.columns) * self._pose.max_depth)
 
     def _hopeless(self, features: Sequence[Feature]) -> bool:
         """Whether a search over these features will hardly end in time."""
@@ -295,8 +280,8 @@ class ThresholdSearch:
         return self._quick is not None and self._quick.max_children is None and self._ends(features, "binary")
 
     def _ends(self, features: Sequence[Feature], splits: Splits) -> bool:
-        steps = predicted_steps(len(self._training), features, self._pose.max_depth, splits)
-        return steps <= STEPS_PER_SECOND * 20.0 * self._deadline.remaining
+        seconds = search_seconds(len(self._training), features, self._pose.max_depth, splits)
+        return seconds <= 20.0 * self._deadline.remaining
 
     def _first_tree(
         self, part: _Part, features: tuple[Feature, ...], coarse: Sequence[int], hopeless: bool
@@ -327,7 +312,7 @@ class ThresholdSearch:
         assert self._quick is not None
         size = max(LEAST_START_ROWS, START_CELLS // len(features))
         after = (1.0 - _SAMPLE_SHARE) * self._deadline.remaining
-        if 2 * size > len(part.training) or self._coding_seconds(part) > after:
+        if 2 * size > len(part.training) or coding_seconds(part.training) > after:
             return []
         sample = part.training.sample(size, self._seed)
         tree = self._quick.search(
@@ -385,7 +370,7 @@ class ThresholdSearch:
             # Over fixed cuts the bound of the search holds for all of them.
             bound = 0.0 if coarse else refined.answer.solution.bound
         if go_on:
-            in_time = GREEDY_SECONDS * self._greedy_steps(part) <= self._deadline.remaining + GREEDY_GRACE
+            in_time = greedy_seconds(part.training, self._pose.max_depth) <= self._deadline.remaining + GREEDY_GRACE
             greedy = greedy_tree(part.training, features, self._pose, coarse) if coarse and in_time else None
             if greedy is not None:
                 starts.append(QuickTree(greedy, math.inf, starts[0].floor))

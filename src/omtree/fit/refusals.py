@@ -1,6 +1,9 @@
-"""Whether the losses of a target can be written as numbers at all."""
+"""What cannot be asked: limits that do not go together, and losses that cannot be written as numbers."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -27,3 +30,14 @@ def check_losses(objective: Objective, target: Target, weight: FloatArray) -> No
         raise ValueError(f"The targets in y, or their weights, are too large for {objective.unit}; divide them.")
     if spread > 0 and loss < LEAST_LOSS:
         raise ValueError(f"The targets in y, or their weights, are too small for {objective.unit}; multiply them.")
+
+
+def check_size(values: Mapping[str, Any]) -> None:
+    """Complain about limits on the size of a model that do not go together."""
+    if values["leaf_price"] > 0:
+        if values["structure"] != "tree":
+            raise ValueError("leaf_price is for trees; use structure='tree', or limit the rules by max_leaves.")
+        if values["max_leaves"] == "auto":
+            raise ValueError("max_leaves='auto' chooses a size by itself; leave it out, or leaf_price.")
+    elif values["max_depth"] is None and values["max_leaves"] in (None, "auto"):
+        raise ValueError("max_depth=None needs another limit on the size of the model; give max_leaves or leaf_price.")
