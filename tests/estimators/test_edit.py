@@ -238,3 +238,23 @@ def test_an_edit_says_which_cuts_were_compared() -> None:
     assert other.certificate_.cuts == "some"
     assert "thresholds per column" in other.certificate_.search_space
     assert "between any two values" not in other.certificate_.search_space
+
+
+@pytest.mark.parametrize("splits", ["multiway", "binary"])
+def test_wishes_of_a_fit_over_all_cuts_have_cuts_that_suit_them(splits: str) -> None:
+    """Of 400 numbers a fit over all cuts keeps the few of its tree; with a column banned others are needed, and the
+    edit is no worse than a fit that knows of the wish from the start."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
+    y = ((X["a"] > 0.3) ^ (X["b"] + 0.5 * X["c"] > 0)).astype(int)
+    limits = {"max_depth": 2, "min_samples_leaf": 1, "splits": splits, "time_limit": None}
+    model = OptimalTreeClassifier(binning="exact", **limits).fit(X, y)
+    column = model.tree_.rules.features[model.tree_.nodes[0].feature].name
+    edit = model.edit().ban(column)
+    other = edit.refit(time_limit=None)
+    told = OptimalTreeClassifier(constraints=list(edit.constraints), **limits).fit(X, y)
+    assert other.certificate_.value <= told.certificate_.value
+    (price,) = other.prices_
+    assert price.proven
+    assert price.without == model.certificate_.value == (model.predict(X) != y).sum()
+    assert price.price == other.certificate_.value - price.without >= 0

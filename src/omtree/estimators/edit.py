@@ -12,12 +12,15 @@ from omtree.constraints import Constraint, Force
 from omtree.data.table import Feature, Pooled
 from omtree.data.wording import text_of
 from omtree.deadline import Deadline
-from omtree.estimators.refit import refitted
+from omtree.estimators.refit import features_under, refitted
 from omtree.fit.workbench import Workbench
 from omtree.model.tree import Tree, TreeNode
 
 if TYPE_CHECKING:
     from omtree.estimators.base import OptimalTreeBase
+
+#: Share of the time for cuts that suit the wishes, where the fit has kept few.
+_CUTS_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,9 @@ class Edit:
     def refit(self, time_limit: float | None = 60.0) -> OptimalTreeBase:
         """The best tree under the constraints of the model and all wishes, over the same thresholds and given cuts.
 
+        A fit over all cuts of columns with very many values keeps only those of its tree: beside them there are those
+        of the tree that a fit with the wishes finds.
+
         Parameters
         ----------
         time_limit : float or None
@@ -198,7 +204,9 @@ class Edit:
         InfeasibleError
             When no tree grants all wishes.
         """
-        model = refitted(self._model, self._bench, self.constraints, Deadline(time_limit))
+        deadline = Deadline(time_limit)
+        features = features_under(self._bench, self.constraints, deadline.share(_CUTS_SHARE))
+        model = refitted(self._model, self._bench, self.constraints, deadline, features)
         wishes = self.wishes
         others = [[*wishes[:i], *wishes[i + 1 :]] for i in range(len(wishes))]
         model._wishes = tuple((wish.text, self._constraints(rest)) for wish, rest in zip(wishes, others, strict=True))

@@ -72,14 +72,25 @@ def over_cuts_of(model: OptimalTreeBase, bench: Workbench, tree: Tree, deadline:
     the thresholds of both, the model is no worse than any tree over either that meets its constraints, and what its
     constraints cost is no less than it is worse than the other tree without them.
     """
-    features, cuts = bench.features(), _cuts_of(tree)
-    more = tuple(_with_cuts(feature, cuts.get(feature.name, set())) for feature in features)
+    features = bench.features()
+    more = _with_cuts_of(tree, features)
     if all(new is old for new, old in zip(more, features, strict=True)):
         return model
     found = refitted(model, bench, bench.plan.constraints, deadline, more)
     # What is as good but not proven over more cuts says less than what was known before.
     same = found.certificate_.value == model.certificate_.value and found.certificate_.status == "optimal"
     return found if same or found.certificate_.value < model.certificate_.value else model
+
+
+def features_under(bench: Workbench, constraints: Sequence[Constraint], deadline: Deadline) -> tuple[Feature, ...]:
+    """The features of a fit, with cuts that suit other constraints where it has kept those of its own tree alone."""
+    tree = bench.tree_under(constraints, deadline) if bench.has_few_cuts else None
+    return bench.features() if tree is None else _with_cuts_of(tree, bench.features())
+
+
+def _with_cuts_of(tree: Tree, features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+    cuts = _cuts_of(tree)
+    return tuple(_with_cuts(feature, cuts.get(feature.name, set())) for feature in features)
 
 
 def _cuts_of(tree: Tree) -> dict[str, set[float]]:

@@ -50,13 +50,25 @@ class Workbench:
     def features(self) -> tuple[Feature, ...]:
         """Every column that varies: with all its cuts where these were looked at, else with those of the model."""
         plan, training = self.plan, self.training
-        every, _ = training.features(plan.n_bins, "quantile", plan.categories == "groups")
-        numeric = [feature for feature in every if feature.thresholds is not None]
-        if plan.binning == "exact" and not any(training.many_valued(feature, MAX_CODES - 1) for feature in numeric):
+        if plan.binning == "exact" and not self.has_few_cuts:
             # A search over all cuts leaves those of its tree alone; all of them can be codes.
             return training.features(plan.n_bins, "exact", plan.categories == "groups")[0]
+        every, _ = training.features(plan.n_bins, "quantile", plan.categories == "groups")
         chosen = {feature.name: feature for feature in self.problem.table.features}
         return tuple(chosen.get(feature.name, feature) for feature in every)
+
+    @property
+    def has_few_cuts(self) -> bool:
+        """Whether the model was found over all cuts, too many to keep others than its own."""
+        every, _ = self.training.features(self.plan.n_bins, "quantile", self.plan.categories == "groups")
+        numeric = [feature for feature in every if feature.thresholds is not None]
+        return self.plan.binning == "exact" and any(self.training.many_valued(each, MAX_CODES - 1) for each in numeric)
+
+    def tree_under(self, constraints: Sequence[Constraint], deadline: Deadline) -> Tree | None:
+        """The tree that a fit under other constraints finds over thresholds that it chooses for itself."""
+        sized = replace(self.plan, max_leaves=self.problem.max_leaves)
+        plan = replace(sized, constraints=tuple(constraints), binning="adaptive")
+        return plan.solve(self.training, self.objective, deadline, reasons=True)[0].tree
 
     def posed(self) -> Workbench:
         """The same with the problem over these features, where the model was found over more cuts than it has."""
