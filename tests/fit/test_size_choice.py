@@ -356,6 +356,29 @@ def test_folds_search_again_only_where_finer_cuts_promise_something(monkeypatch:
     assert of_all >= 2
 
 
+def test_a_quick_tree_that_is_worse_by_rounding_ends_no_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums in another order differ in the last digit; a fit then goes on as where the tree is as good."""
+    X, y = load_breast_cancer(return_X_y=True)
+    rounds: list[int] = []
+    run, search = ThresholdRounds.run, QuickTrees.search
+
+    def counted(self: ThresholdRounds, *given: Any) -> Any:
+        rounds[-1] += 1
+        return run(self, *given)
+
+    monkeypatch.setattr(ThresholdRounds, "run", counted)
+    for worse in (0.0, 1e-12):
+
+        def rounded(self: QuickTrees, *given: Any, worse: float = worse, **options: Any) -> QuickTree | None:
+            tree = search(self, *given, **options)
+            return tree if tree is None or "starts" not in options else replace(tree, value=tree.value * (1 + worse))
+
+        monkeypatch.setattr(QuickTrees, "search", rounded)
+        rounds.append(0)
+        OptimalTreeClassifier(max_depth=3).fit(X[:, :6], y)
+    assert rounds[0] == rounds[1] >= 2
+
+
 def test_smaller_trees_are_not_over_the_cuts_of_the_largest() -> None:
     """Where the largest tree is proven over all cuts, those of smaller sizes are no worse than fits of that size."""
     X, y = load_wine(return_X_y=True)

@@ -198,10 +198,10 @@ class ThresholdRounds:
             patience=NEXT_PATIENCE,
             floor=start.floor,
         )
-        hope = 0.0 if tree is None else start.value - tree.value
+        hope = 0.0 if tree is None else max(0.0, start.value - tree.value)
         if hope < self.limits.least_hope * start.value:
             return None, tree is not None and tree.interrupted
-        if tree is None or hope <= 0.0:
+        if tree is None or hope == 0.0:
             return features, tree is not None and tree.interrupted
         return with_cuts_of(training, features or before, tree, self.n_bins), tree.interrupted
 
