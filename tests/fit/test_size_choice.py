@@ -22,6 +22,7 @@ from omtree.cli.model_size import choice_words
 from omtree.constraints import Recall, StatisticalParity
 from omtree.engines.dispatch import TreeSolver
 from omtree.errors import InfeasibleError
+from omtree.fit.quick_trees import QuickTree, QuickTrees
 from omtree.fit.size_choice import most_leaves_chosen, select, standard_error
 from omtree.fit.threshold_rounds import EVERY_ROUND, ThresholdRounds
 from omtree.report.sections import other_sizes, size_curve
