@@ -142,6 +142,7 @@ def test_rewards_and_times_from_memory_and_from_disk(limit: list[str], table: Pa
         (["--task", "survival", "--time", "days", "--event", "died", "--target", "age"], "--target is not for"),
         (["--task", "survival", "--time", "hours", "--event", "died"], "hours"),
         ([], "--target is missing"),
+        (["--target", "days", "--target", "died"], "--target names one column and is given 2 times"),
         (
             ["--task", "policy", "--treatment", "given", "--outcome", "result", "--holdout", "0.3"],
             "--holdout is not for",

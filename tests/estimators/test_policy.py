@@ -285,7 +285,7 @@ def test_constraints_on_answers_are_texts_too() -> None:
         ({"treatment": ["a", "b"] * 6, "outcome": np.ones(12), "propensity": np.ones(5)}, {}, "propensity has shape"),
         ({"treatment": ["a", "b"] * 6, "outcome": np.ones(12)}, {"score_folds": 9}, "fewer than the 9 folds"),
         ({"rewards": np.ones((12, 2))}, {"clip": 0.0}, "clip"),
-        ({"rewards": np.ones((12, 2))}, {"constraints": [MCC(at_least=0.1)]}, "does not go with"),
+        ({"rewards": np.ones((12, 2))}, {"constraints": [MCC(at_least=0.1)]}, "costs by row or rewards"),
         ({"rewards": np.ones((12, 2))}, {"constraints": [AnswerShare(7, at_most=0.1)]}, "names the class 7"),
         ({"rewards": np.ones((12, 2))}, {"constraints": [AnswerCost({}, at_most=0.1)]}, "has no costs"),
         ({"rewards": np.ones((12, 2))}, {"constraints": [ForbidAnswer(1, "x0", {"a"})]}, "give an interval"),

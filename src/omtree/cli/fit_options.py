@@ -16,7 +16,7 @@ from omtree.cli.app import Delimiter, Encoding, FitData, Missing, app, file_opti
 def fit(
     data: FitData,
     target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
+        list[str] | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
     ] = None,
     depth: Annotated[
         int | None, typer.Option("--depth", "-d", help="Most conditions in one rule; 3, or any with a --leaf-price.")
@@ -143,10 +143,15 @@ def fit(
         raise ValueError(f"--target is not for --task {task}; its columns have options of their own.")
     if columns is None and target is None:
         raise typer.BadParameter("--target is missing; name the column to predict.")
+    if target is not None and len(target) > 1:
+        raise typer.BadParameter(
+            f"--target names one column and is given {len(target)} times; several targets at once are fitted in "
+            "Python, with a y of several columns."
+        )
     run_fit(
         FitRequest(
             data=data,
-            target=target or (columns.target if columns is not None else ""),
+            target=target[0] if target else (columns.target if columns is not None else ""),
             task=task,
             columns=columns,
             parameters={

@@ -105,12 +105,12 @@ class OptimalTreeBase(Answering, EverySize, Expert, Contributions, FitParameters
             validation = CrossValidation.of(vars(self), cv_groups, self._measure)
             if validation is not None and elsewhere:
                 raise ValueError(
-                    "Cross-validation needs rows that fit into memory; give max_leaves or leaf_price a number and "
-                    "leave cv out."
+                    "Rows on disk or on a cluster are not cross-validated; give max_leaves or leaf_price a number and "
+                    "leave cv out, or load the rows."
                 )
             plan = Plan.of({**vars(self), "constraints": constraints})
             if elsewhere and any(map(is_asked, constraints)):
-                raise ValueError("confidence needs rows that fit into memory; leave it out of the constraints.")
+                raise ValueError("confidence needs rows in memory; load them, or leave it out of the constraints.")
             fitted = fit_assured(plan, validation, ready, objective, deadline, self.confidence_rows)
             plan, ready, choice = fitted.plan, fitted.training, fitted.choice
             outcome, certificate = fitted.outcome, fitted.certificate
@@ -118,7 +118,7 @@ class OptimalTreeBase(Answering, EverySize, Expert, Contributions, FitParameters
             stability = None
             if self.stability is not None:
                 if elsewhere:
-                    raise ValueError("stability needs rows that fit into memory; leave it out.")
+                    raise ValueError("stability needs rows in memory; load them, or leave it out.")
                 sized = plan if choice is None else choice.applied(plan)
                 stability = stability_of(sized, outcome, ready, objective, self.stability, self.time_limit)
         left_out = [reading.notes[-1] for reading in ready.columns.readings if reading.how == "left out"]

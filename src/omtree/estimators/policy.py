@@ -24,6 +24,7 @@ from omtree.model.policy_value import PolicyValue
 from omtree.objectives import Objective
 from omtree.objectives.row_costs import Regret
 from omtree.sources.cluster.frames import is_dask
+from omtree.sources.disk.scan import is_lazy
 from omtree.sources.samples import Training
 from omtree.sources.target import MAX_CLASSES, Target, check_numbers, check_rewards, check_weights, encode_labels
 
@@ -208,6 +209,10 @@ class OptimalPolicyTree(OptimalTreeBase):
 
     def _fit_scanned(self, X: Any, rewards: Any, sample_weight: Any, groups: Any, deadline: Deadline) -> Self:
         """Fit to rows on disk."""
+        if rewards is None and is_lazy(X):
+            raise ValueError(
+                "A policy for a relation or lazy frame is fitted to rewards; give rewards=[...], names of its columns."
+            )
         known: list[PolicyValue] = []
 
         def look(training: Training, outcome: Outcome) -> None:

@@ -21,7 +21,7 @@ from omtree.objectives import Objective
 from omtree.objectives.hazard import Hazard
 from omtree.objectives.logrank import LogRank
 from omtree.sources.cluster.frames import is_dask
-from omtree.sources.disk.scan import is_scan
+from omtree.sources.disk.scan import is_lazy, is_scan
 from omtree.sources.lifetimes import Lifetimes, read_lifetimes
 from omtree.sources.samples import Training
 from omtree.sources.target import Target, check_weights
@@ -165,7 +165,8 @@ class OptimalSurvivalTree(OptimalTreeBase):
         """Fit to rows on disk."""
         if entry is not None:
             raise ValueError("entry needs rows in memory; leave it out, or load the rows.")
-        if (time is None) != (event is None) or (time is not None and y is not None):
+        nothing = time is None and y is None and is_lazy(X)
+        if nothing or (time is None) != (event is None) or (time is not None and y is not None):
             raise ValueError("Rows on disk have time= and event= by name, or both in omtree.scan(target=[...]).")
         names = y if time is None else [time, event]
         self._fit(

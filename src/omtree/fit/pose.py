@@ -86,8 +86,8 @@ class Pose:
             compiled = compile_constraints(self.constraints, self.setting, training.samples())
         if compiled is not None and compiled.curved and training.target.charges is not None:
             raise ValueError(
-                f"{compiled.curved[0].constraint.title} does not go with costs by row; use a limit on recall "
-                "or precision."
+                f"{compiled.curved[0].constraint.title} does not go with costs by row or rewards; use a limit on "
+                "recall or precision."
             )
         counted = compiled.strata if compiled is not None and (compiled.model_limits or compiled.curved) else None
         table = self._table(training, features, counted)

@@ -211,7 +211,8 @@ def span(measure: str, figure: Figure) -> str:
 def short(value: float) -> str:
     """A number of a target with four digits or all before the point.
 
-    >>> short(1234.56), short(0.0123456), short(3.14159)
-    ('1,235', '0.01235', '3.142')
+    >>> short(1234.56), short(0.0123456), short(3.14159), short(-0.0)
+    ('1,235', '0.01235', '3.142', '0')
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    # The zero of a sum may be negative.
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value + 0.0:.4g}"

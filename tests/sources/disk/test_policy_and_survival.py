@@ -179,9 +179,33 @@ def test_what_rows_on_disk_cannot_have_is_said(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=text):
             OptimalPolicyTree().fit(scan(path, target))
-    with pytest.raises(ValueError, match="this model needs one"):
+    with pytest.raises(ValueError, match="this model needs one; name one, or load the rows"):
         omtree.OptimalTreeRegressor().fit(scan(path, ACTIONS))
+    relation = duckdb.from_arrow(rows)
+    with pytest.raises(ValueError, match="fitted to rewards; give rewards="):
+        OptimalPolicyTree().fit(relation)
+    with pytest.raises(ValueError, match="have time= and event= by name"):
+        OptimalSurvivalTree().fit(relation)
     with pytest.raises(ValueError, match="entry needs rows in memory"):
         OptimalSurvivalTree().fit(scan(path, ["days", "died"]), entry="age")
     with pytest.raises(ValueError, match="have rewards by name"):
         OptimalPolicyTree().fit(scan(path, ACTIONS), treatment="group")
+
+
+def test_what_the_page_says_is_refused_on_disk_is(tmp_path: Path) -> None:
+    """Each in one sentence that says what to do, however few the rows are."""
+    path = write_parquet(rows_with_targets(), tmp_path)
+    lines = omtree.OptimalTreeRegressor(leaves="linear")
+    with pytest.raises(ValueError, match=r"leaves='linear' does not go with rows on disk; use leaves='constant'\."):
+        lines.fit(scan(path, "score"))
+    with pytest.raises(ValueError, match=r"costs by row need rows in memory or on a cluster; load them"):
+        omtree.OptimalTreeClassifier().fit(scan(path, "y"), costs=["none", "drug"])
+    for model, target in (
+        (omtree.OptimalTreeClassifier, "y"),
+        (OptimalPolicyTree, ACTIONS),
+        (OptimalSurvivalTree, ["days", "died"]),
+    ):
+        with pytest.raises(ValueError, match=r"on disk or on a cluster are not cross-validated; .* or load the rows"):
+            model(max_leaves="auto").fit(scan(path, target))
+        with pytest.raises(ValueError, match=r"stability needs rows in memory; load them, or leave it out\."):
+            model(max_depth=1, stability=2).fit(scan(path, target))

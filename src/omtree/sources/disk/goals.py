@@ -73,7 +73,8 @@ def read_goal(rows: Rows, columns: Sequence[TypedColumn], weight: str, task: Tas
     """
     wanted = {"survival": "two, time and event", "policy": "several, what each action brings"}.get(task, "one")
     if (len(columns) == 1) != (wanted == "one") or (task == "survival" and len(columns) != 2):
-        raise ValueError(f"target names {len(columns)} of the columns, and this model needs {wanted}.")
+        advice = "name one, or load the rows" if wanted == "one" else "name these"
+        raise ValueError(f"target names {len(columns)} of the columns, and this model needs {wanted}; {advice}.")
     for goal in columns:
         if goal.family in ("time", "other"):
             raise ValueError(f"The target {goal.name!r} holds {goal.kind}; give classes or numbers.")
