@@ -10,6 +10,7 @@ import pytest
 from helpers.charged_brute import best_charged, tiny_charged
 from omtree import OptimalTreeClassifier, load
 from omtree.constraints import MCC, Recall
+from omtree.report.page import render_report
 
 
 @pytest.mark.parametrize("structure", ["tree", "rules"])
@@ -82,6 +83,23 @@ def test_sizes_are_chosen_by_what_rows_cost() -> None:
     smaller = model.with_leaves(2)
     paid = charges[np.arange(200), smaller.predict(X)].sum()
     assert paid == pytest.approx(model.loss_by_leaves_[1])
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_a_model_that_saves_costs_is_not_called_useless(by_row: bool) -> None:
+    """Being right less often than the most frequent class is no fault where the rare class is dear to miss."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(400, 1))
+    y = (rng.random(400) < np.where(X[:, 0] == 1, 0.3, 0.02)).astype(int)
+    matrix = np.array([[0.0, 1.0], [9.0, 0.0]])
+    model = OptimalTreeClassifier(max_depth=1, cv=3, costs=None if by_row else matrix)
+    model.fit(X, y, costs=matrix[y] if by_row else None)
+    assert len(model.rules_) == 2
+    assert not model.expectation_.beats_baseline
+    assert model.certificate_.value < matrix[y].sum(axis=0).min()
+    page = render_report(model)
+    assert "does not beat the baseline" not in page
+    assert "The model is fitted for costs" in page
 
 
 def test_numbers_are_cut_where_costs_change() -> None:

@@ -65,6 +65,9 @@ def warning(model: OptimalTreeBase, expected: Expectation | None) -> str:
     if len(model.rules_) == 1:
         chosen = ": no larger one did better on rows held out" if "cv_results_" in vars(model) else ""
         return f"The model gives every row the same answer{chosen}."
+    if expected.warning and model.certificate_.unit.startswith("cost"):
+        # What is expected counts right answers, whatever they cost.
+        return "The model is fitted for costs: right no more often than the most frequent class, it may cost less."
     return expected.warning
 
 
