@@ -22,6 +22,7 @@ from omtree.cli.model_size import choice_words
 from omtree.constraints import Recall, StatisticalParity
 from omtree.engines.dispatch import TreeSolver
 from omtree.errors import InfeasibleError
+from omtree.fit.plan import Plan
 from omtree.fit.quick_trees import QuickTree, QuickTrees
 from omtree.fit.size_choice import most_leaves_chosen, select, standard_error
 from omtree.fit.threshold_rounds import EVERY_ROUND, ThresholdRounds
@@ -355,6 +356,22 @@ def test_folds_search_again_only_where_finer_cuts_promise_something(monkeypatch:
     of_folds, of_all = searched.count(False), searched.count(True)
     assert of_folds == 3
     assert of_all >= 2
+
+
+@pytest.mark.parametrize("structure", ["tree", "rules"])
+def test_without_time_a_fold_is_one_search(structure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Smaller trees, and rules of other sizes, are not sought by searches of their own once the time is up."""
+    X, y = load_breast_cancer(return_X_y=True)
+    solved: list[int] = []
+    solve = Plan.solve
+
+    def counted(self: Plan, *given: Any, **options: Any) -> Any:
+        solved.append(1)
+        return solve(self, *given, **options)
+
+    monkeypatch.setattr(Plan, "solve", counted)
+    OptimalTreeClassifier(max_depth=3, max_leaves="auto", cv=4, structure=structure, time_limit=1e-6).fit(X, y)
+    assert len(solved) == 4 + 1
 
 
 def test_a_quick_tree_that_is_worse_by_rounding_ends_no_rounds(monkeypatch: pytest.MonkeyPatch) -> None:

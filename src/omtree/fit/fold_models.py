@@ -116,6 +116,8 @@ def judge_fold(
     judge(most, largest)
     smaller = [size for size in _COARSE if size < most]
     for place, size in enumerate(smaller):
+        if more.expired:
+            break  # what is found in no time says little of a size
         share = more.share(1 / (len(smaller) - place))
         try:
             judge(size, replace(plan, max_leaves=size).solve(part, objective, share)[0])
@@ -128,6 +130,8 @@ def _of_less_depth(plan: Plan, part: Training, objective: Objective, deadline: D
     """The trees of all sizes by searches of less depth, which end where that of the whole depth was stopped."""
     depths = range(1, plan.most_conditions(part))
     for depth in depths:
+        if deadline.expired:
+            return
         share = deadline.share(1 / (len(depths) - depth + 1))
         try:
             yield replace(plan, max_depth=depth).solve(part, objective, share, effort=IN_FOLDS)[0]
