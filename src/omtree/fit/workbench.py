@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from omtree.constraints import Constraint
@@ -57,12 +58,14 @@ class Workbench:
         chosen = {feature.name: feature for feature in self.problem.table.features}
         return tuple(chosen.get(feature.name, feature) for feature in every)
 
-    @property
+    @cached_property
     def has_few_cuts(self) -> bool:
         """Whether the model was found over all cuts, too many to keep others than its own."""
+        if self.plan.binning != "exact":
+            return False
         every, _ = self.training.features(self.plan.n_bins, "quantile", self.plan.categories == "groups")
         numeric = [feature for feature in every if feature.thresholds is not None]
-        return self.plan.binning == "exact" and any(self.training.many_valued(each, MAX_CODES - 1) for each in numeric)
+        return any(self.training.many_valued(each, MAX_CODES - 1) for each in numeric)
 
     def tree_under(self, constraints: Sequence[Constraint], deadline: Deadline) -> Tree | None:
         """The tree that a fit under other constraints finds over thresholds that it chooses for itself."""
